@@ -1,0 +1,26 @@
+"""The profile as a value. Pure: no file, no process, no clock; imports nothing else of cyprof."""
+
+from .calltree import NO_PARENT, CallTree
+from .cost import NodeTimes, ProbeCost
+from .function import CYTHON_KINDS, KINDS, Function, Kind
+from .lines import LineRecords, LineTimes
+from .profile import Edge, FunctionTimes, Profile, Run, Thread, Unseen
+
+__all__ = [
+    "CYTHON_KINDS",
+    "KINDS",
+    "NO_PARENT",
+    "CallTree",
+    "Edge",
+    "Function",
+    "FunctionTimes",
+    "Kind",
+    "LineRecords",
+    "LineTimes",
+    "NodeTimes",
+    "ProbeCost",
+    "Profile",
+    "Run",
+    "Thread",
+    "Unseen",
+]

@@ -1,0 +1,207 @@
+"""The one value that travels: what was run, its functions, its call tree, and everything derived from the tree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .calltree import NO_PARENT, CallTree
+from .cost import NodeTimes, ProbeCost, node_times
+from .function import Function
+from .lines import LineRecords, LineTimes
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was run and with what. Times in ns; `started` is an ISO date; `clock` is auto, exact or sampled."""
+
+    target: str
+    argv: tuple[str, ...] = ()
+    exit_code: int = 0
+    wall_ns: int = 0
+    cpu_ns: int = 0
+    python: str = ""
+    cython: str = ""
+    clock: str = "auto"
+    events: int = 0
+    samples: int = 0
+    started: str = ""
+    cost: ProbeCost = field(default_factory=ProbeCost)
+    with_lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread that ran. `cpu_ns` is its processor time, `wall_ns` the time from its first event to its end."""
+
+    id: int
+    name: str
+    cpu_ns: int = 0
+    wall_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Something no probe reached: a module or a function, why, and what to do. `share` of the run where it is known."""
+
+    module: str
+    reason: str
+    hint: str = ""
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTimes:
+    """A function over all threads and call paths. Times in ns.
+
+    `self_ns` is the best estimate, `self_min_ns` and `raw_self_ns` bound it; `total_ns` counts each stack once.
+    """
+
+    calls: int
+    primitive_calls: int
+    resumes: int
+    raised: int
+    self_ns: int
+    total_ns: int
+    wait_ns: int
+    self_min_ns: int
+    raw_self_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Calls from one function to another. `total_ns` counts each stack once."""
+
+    caller: int
+    callee: int
+    calls: int
+    total_ns: int
+
+
+@dataclass
+class Profile:
+    """A recorded run. Built once and not changed afterwards; derived tables are computed when first asked for.
+
+    `functions[i].id == i`. `files` are the files that line records point into, `scores` Cython's annotation score per
+    file and line, `source_hashes` the sha256 of each source file as it was when it ran, `notes` sentences for the user.
+    """
+
+    run: Run
+    functions: list[Function]
+    tree: CallTree
+    lines: LineRecords = field(default_factory=LineRecords)
+    files: list[str] = field(default_factory=list)
+    threads: list[Thread] = field(default_factory=list)
+    unseen: list[Unseen] = field(default_factory=list)
+    scores: dict[str, dict[int, int]] = field(default_factory=dict)
+    source_hashes: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def node_times(self) -> NodeTimes:
+        """Self time of each node: least, best estimate, as measured."""
+        hits = [0] * len(self.tree)
+        for node, count in zip(self.lines.node, self.lines.hits, strict=True):
+            hits[node] += count
+        return node_times(self.tree, self.functions, self.run.cost, hits)
+
+    @cached_property
+    def node_totals(self) -> list[int]:
+        """Total time of each node (best estimate), callees included."""
+        return self.tree.totals(self.node_times.best)
+
+    @cached_property
+    def self_sum_ns(self) -> int:
+        """The self times of all nodes together: what 100 % stands for. Never 0."""
+        return max(1, sum(self.node_times.best))
+
+    @cached_property
+    def function_times(self) -> list[FunctionTimes]:
+        """Calls and times per function, by function id."""
+        tree, times = self.tree, self.node_times
+        size = len(self.functions)
+        sums: dict[str, list[int]] = {
+            name: [0] * size
+            for name in ("calls", "primitive", "resumes", "raised", "own", "total", "wait", "least", "raw")
+        }
+        for node, function in enumerate(tree.function):
+            sums["calls"][function] += tree.calls[node]
+            sums["resumes"][function] += tree.resumes[node]
+            sums["raised"][function] += tree.raised[node]
+            sums["own"][function] += times.best[node]
+            sums["wait"][function] += min(tree.wait_ns[node], times.best[node])
+            sums["least"][function] += times.least[node]
+            sums["raw"][function] += times.raw[node]
+        for node in self._outermost_nodes:
+            sums["primitive"][tree.function[node]] += tree.calls[node]
+            sums["total"][tree.function[node]] += self.node_totals[node]
+        return [FunctionTimes(*row) for row in zip(*sums.values(), strict=True)]
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """Calls between functions, in the order they are first met."""
+        tree = self.tree
+        calls: Counter[tuple[int, int]] = Counter()
+        totals: Counter[tuple[int, int]] = Counter()
+        open_edges: Counter[tuple[int, int]] = Counter()
+        for node, entering in tree.walk():
+            parent = tree.parent[node]
+            if parent == NO_PARENT:
+                continue
+            pair = (tree.function[parent], tree.function[node])
+            if not entering:
+                open_edges[pair] -= 1
+                continue
+            calls[pair] += tree.calls[node]
+            if not open_edges[pair]:
+                totals[pair] += self.node_totals[node]
+            open_edges[pair] += 1
+        return [Edge(caller, callee, count, totals[caller, callee]) for (caller, callee), count in calls.items()]
+
+    @cached_property
+    def line_times(self) -> list[LineTimes]:
+        """Hits and times per function and line, sorted by function, file and line."""
+        tree, times = self.tree, self.node_times
+        hits: Counter[tuple[int, int, int]] = Counter()
+        own: Counter[tuple[int, int, int]] = Counter()
+        total: Counter[tuple[int, int, int]] = Counter()
+        file_of: dict[tuple[int, int], int] = {}
+        outermost = set(self._outermost_nodes)
+        for node, file, line, count, raw in zip(*self.lines.columns().values(), strict=True):
+            key = (tree.function[node], file, line)
+            file_of.setdefault((node, line), file)
+            # The node's correction is spread over its lines in proportion to their time.
+            share = times.best[node] / tree.self_ns[node] if tree.self_ns[node] else 0.0
+            corrected = round(raw * share)
+            hits[key] += count
+            own[key] += corrected
+            total[key] += corrected
+        for node, parent in enumerate(tree.parent):
+            if parent == NO_PARENT or not tree.call_line[node]:
+                continue
+            caller = tree.function[parent]
+            site = file_of.get((parent, tree.call_line[node]))
+            # A recursive call's time is already in the line of the outermost call.
+            if site is not None and (parent in outermost):
+                total[caller, site, tree.call_line[node]] += self.node_totals[node]
+        return [
+            LineTimes(self.files[file], line, function, hits[key], own[key], total[key])
+            for key in sorted(hits)
+            for function, file, line in (key,)
+        ]
+
+    @cached_property
+    def _outermost_nodes(self) -> list[int]:
+        """The nodes with no node of the same function above them."""
+        function = self.tree.function
+        depth = [0] * len(self.functions)
+        found = []
+        for node, entering in self.tree.walk():
+            if not entering:
+                depth[function[node]] -= 1
+                continue
+            if not depth[function[node]]:
+                found.append(node)
+            depth[function[node]] += 1
+        return found
