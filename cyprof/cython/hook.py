@@ -1,0 +1,160 @@
+"""Puts probes into every module that Cython compiles in this process, whatever started it.
+
+Cython is told `profile=True`, and its tracing macros are given our meaning: the hook through which it reads its utility code
+(`Cython.Compiler.Code.read_utilities_hook`) hands it our text for Profile.c. The rest are patches of node classes (nodes.py,
+loops.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a decorator
+`@cython.profile(False)` is respected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import loops, text
+from .nodes import NodePatches, name_matches, wrap_method
+from .report import ModuleReport
+
+_PROBE_FOLDER = Path(__file__).resolve().parent.parent / "probe"
+_HEADERS = ("probe.h", "cython.h")
+_OWN_SOURCES = ("hook.py", "nodes.py", "loops.py", "text.py", "names.py", "report.py", "scores.py")
+_FORCED = ("profile", "linetrace")
+
+# Cython keeps the layout of generators and the names of its shared types by these macros: stock tracing stays off.
+_CONFIG = """
+#undef CYTHON_PROFILE
+#define CYTHON_PROFILE 0
+#undef CYTHON_TRACE
+#define CYTHON_TRACE 0
+#undef CYTHON_TRACE_NOGIL
+#define CYTHON_TRACE_NOGIL 0
+"""
+
+
+@dataclass(frozen=True)
+class ProbeOptions:
+    """Which probes to put in. `lines`: line probes as well as function probes, where `only` (patterns of qualified names or
+    `module:name`, empty for all) matches. `without`: functions that get no probe at all."""
+
+    lines: bool = False
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def probes(self, module: str, name: str) -> bool:
+        """Whether a function gets probes."""
+        return not name_matches(self.without, module, name)
+
+    def probes_lines(self, module: str, name: str) -> bool:
+        """Whether a function gets line probes."""
+        return self.lines and (not self.only or name_matches(self.only, module, name))
+
+
+def _version() -> str:
+    folder = Path(__file__).resolve().parent
+    digest = hashlib.sha256()
+    for path in [*(_PROBE_FOLDER / name for name in _HEADERS), *(folder / name for name in _OWN_SOURCES)]:
+        if path.exists():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+HOOK_VERSION = _version()
+"""Digest of all that decides what a probed module looks like: part of the key of the build cache."""
+
+
+def install(options: ProbeOptions, report_dir: Path) -> None:
+    """Patches Cython in this process, once. Each module compiled afterwards carries probes in its C, which needs no header of
+    ours, and writes a ModuleReport into `report_dir`."""
+    patches = NodePatches(options.probes, options.probes_lines)
+    patches.install()
+    loops.install()
+    _replace_utility_code()
+    _force_directives(options)
+    _patch_pipeline(patches, report_dir, options.lines)
+
+
+def header_text(part: int = 0) -> str:
+    """The C text of the probes (0) and of the wrappers of C calls (1)."""
+    probe, cython = (path.read_text(encoding="utf-8") for path in (_PROBE_FOLDER / name for name in _HEADERS))
+    macros, calls = cython.split("#endif /* CYP_CYTHON_H */")
+    return calls if part else f"{probe}\n{macros}#endif\nCYP_MODULE_FUNCTION(0, 1)\n"
+
+
+def _replace_utility_code() -> None:
+    from Cython.Compiler import Code
+
+    original = Code.read_utilities_hook
+
+    def read(path: str) -> Any:
+        lines = original(path)
+        return list(_profile_sections()) if path == "Profile.c" else lines
+
+    Code.read_utilities_hook = read
+    Code.UtilityCodeBase._utility_cache.pop("Profile.c", None)
+
+
+def _profile_sections() -> Iterable[str]:
+    def title(name: str) -> str:
+        return f"/////////////// {name} ///////////////\n"
+
+    yield title("Profile_config.proto")
+    yield "//@proto_block: utility_code_proto_before_types\n"
+    yield from _CONFIG.splitlines(keepends=True)
+    yield title("Profile.proto")
+    yield "//@requires: Profile_config\n"
+    yield from header_text().splitlines(keepends=True)
+    yield title("Profile")
+    yield "\n"
+
+
+def _force_directives(options: ProbeOptions) -> None:
+    from Cython.Compiler import Options, ParseTreeTransforms
+
+    forced = {"profile": True, "linetrace": options.lines}
+
+    def compilation_options(original: Any, self: Any, *args: Any, **values: Any) -> None:
+        original(self, *args, **values)
+        self.emit_linenums = True
+        self.compiler_directives = {**self.compiler_directives, **forced}
+
+    def module(original: Any, transform: Any, node: Any) -> Any:
+        overridden: list[dict[str, Any]] = []
+        for directive in _FORCED:
+            value = node.directive_comments.pop(directive, None)
+            if value is False:
+                overridden.append({"directive": directive, "value": value})
+        node.cyprof_overridden = overridden
+        return original(transform, node)
+
+    wrap_method(Options.CompilationOptions, "__init__", compilation_options)
+    wrap_method(ParseTreeTransforms.InterpretCompilerDirectives, "visit_ModuleNode", module)
+
+
+def _patch_pipeline(patches: NodePatches, report_dir: Path, lines: bool) -> None:
+    """Makes the report of each module and edits the C that was written for it."""
+    from Cython import __version__ as cython_version
+    from Cython.Compiler import ModuleNode
+
+    calls = header_text(1)
+
+    def process_implementation(original: Any, node: Any, options: Any, result: Any) -> Any:
+        source = str(Path(node.pos[0].filename).absolute())
+        module_name = str(node.full_module_name)
+        if module_name.endswith(".__init__"):
+            module_name = module_name.removesuffix(".__init__")
+        earlier = patches.report
+        patches.report = ModuleReport(module_name, source, cython_version)
+        patches.report.overridden = getattr(node, "cyprof_overridden", [])
+        answer = original(node, options, result)
+        if result.c_file and Path(result.c_file).exists():
+            path = Path(result.c_file)
+            path.write_text(text.instrument(path.read_text(encoding="utf-8"), calls, lines), encoding="utf-8")
+            patches.report.c_file = str(path.absolute())
+            patches.report.write(report_dir)
+        patches.report = earlier
+        return answer
+
+    wrap_method(ModuleNode.ModuleNode, "process_implementation", process_implementation)

@@ -1,0 +1,36 @@
+/* Python frames and C functions on the shadow stack, whichever way this Python reports them. The GIL is held. */
+#include "runtime.h"
+
+/* `function` begins, or goes on after a suspension, on this thread. */
+void frames_enter(const cyp_function *function, bool resumed) {
+    if (!function || function->flags & CYP_HIDDEN) return;
+    thread_state *thread = threads_current();
+    if (!thread) return;
+    if (!thread->name[0]) thread_find_name(thread);
+    tree_enter(thread, function, resumed);
+}
+
+/* `function` ends or is suspended. Its node is the current one, unless something below it was left without a word; a
+   function entered before the recording began has none. */
+void frames_leave(const cyp_function *function, bool raised) {
+    if (!function || function->flags & CYP_HIDDEN) return;
+    thread_state *thread = threads_current();
+    if (!thread) return;
+    cyp_node *node = thread->base.node;
+    while (node && node->function != function) node = node->parent;
+    if (!node) return;
+    if (raised) node->raised++;
+    tree_leave(thread, node, node->parent);
+}
+
+/* The Python function reaches a line. */
+void frames_line(const cyp_function *function, int line) {
+    if (!function || !function->line_count) return;
+    thread_state *thread = threads_current();
+    int index = line - function->line + 1;
+    if (!thread || index < 1 || index > function->line_count) return;
+    cyp_node *node = thread->base.node;
+    if (node->function != function) return;
+    cyp_frame frame = {&thread->base, node, node->parent};
+    tree_line_slow(&frame, (unsigned)index, 1);
+}

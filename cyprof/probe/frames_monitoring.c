@@ -1,0 +1,161 @@
+/* Python frames by sys.monitoring (PEP 669), Python 3.12 and later. */
+#include "runtime.h"
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+#define EVENT_COUNT 10
+
+static PyObject *monitoring;        /* sys.monitoring */
+static PyObject *module_methods;    /* the callbacks, by name, in our module */
+static long tool = -1;
+static long events_of_tool, line_event;
+
+static const struct {
+    const char *event, *callback;
+} callbacks[EVENT_COUNT] = {
+    {"PY_START", "_py_start"},   {"PY_RESUME", "_py_resume"}, {"PY_THROW", "_py_resume"},  {"PY_RETURN", "_py_return"},
+    {"PY_YIELD", "_py_return"},  {"PY_UNWIND", "_py_unwind"}, {"CALL", "_c_call"},         {"C_RETURN", "_c_return"},
+    {"C_RAISE", "_c_raise"},     {"LINE", "_line"},
+};
+
+static long event_bit(const char *name) {
+    PyObject *events = PyObject_GetAttrString(monitoring, "events");
+    PyObject *bit = events ? PyObject_GetAttrString(events, name) : NULL;
+    long value = bit ? PyLong_AsLong(bit) : -1;
+    Py_XDECREF(events);
+    Py_XDECREF(bit);
+    return value;
+}
+
+static int call(const char *method, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    PyObject *tuple = Py_VaBuildValue(format, arguments);
+    va_end(arguments);
+    PyObject *function = tuple ? PyObject_GetAttrString(monitoring, method) : NULL;
+    PyObject *result = function ? PyObject_Call(function, tuple, NULL) : NULL;
+    Py_XDECREF(tuple);
+    Py_XDECREF(function);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+/* Takes the tool id meant for profilers, or another that is free. 0, or -1 with an exception set. */
+static int take_tool(void) {
+    static const long wanted[] = {2, 3, 4, 0, 1, 5};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (!call("use_tool_id", "(ls)", wanted[i], "cyprof")) {
+            tool = wanted[i];
+            return 0;
+        }
+        if (!PyErr_ExceptionMatches(PyExc_ValueError)) return -1;
+        PyErr_Clear();
+    }
+    PyErr_SetString(PyExc_RuntimeError, "all six tool ids of sys.monitoring are taken by other tools");
+    return -1;
+}
+
+int frames_init(PyObject *module) {
+    monitoring = PySys_GetObject("monitoring");
+    Py_XINCREF(monitoring);
+    module_methods = module;
+    return monitoring ? 0 : -1;
+}
+
+int frames_begin(void) {
+    if (take_tool()) return -1;
+    events_of_tool = 0;
+    line_event = event_bit("LINE");
+    for (int i = 0; i < EVENT_COUNT; i++) {
+        long bit = event_bit(callbacks[i].event);
+        PyObject *callback = PyObject_GetAttrString(module_methods, callbacks[i].callback);
+        int failed = bit < 0 || !callback || call("register_callback", "(llO)", tool, bit, callback);
+        Py_XDECREF(callback);
+        if (failed) return -1;
+        if (bit != line_event) events_of_tool |= bit;
+    }
+    return call("set_events", "(ll)", tool, events_of_tool);
+}
+
+void frames_end(void) {
+    if (tool < 0) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (call("set_events", "(li)", tool, 0) || call("free_tool_id", "(l)", tool)) PyErr_WriteUnraisable(monitoring);
+    tool = -1;
+    PyErr_Restore(type, value, traceback);
+}
+
+/* The callbacks. Each gets (code, offset, ...) and answers None. */
+
+static const cyp_function *started(PyObject *const *args) {
+    PyCodeObject *code = (PyCodeObject *)args[0];
+    return is_recording() ? functions_of_code(code, PyEval_GetGlobals()) : NULL;
+}
+
+/* Line events are asked for code by code, when a function that wants them is first entered. */
+static int ask_for_lines(const cyp_function *function, PyObject *code) {
+    if (!function->line_count || !recording.lines) return 0;
+    PyObject *have = PyObject_CallMethod(monitoring, "get_local_events", "lO", tool, code);
+    long bits = have ? PyLong_AsLong(have) : -1;
+    Py_XDECREF(have);
+    if (bits < 0) return -1;
+    return bits & line_event ? 0 : call("set_local_events", "(lOl)", tool, code, line_event);
+}
+
+static PyObject *none_or_error(void) {
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
+PyObject *frames_py_start(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    const cyp_function *function = started(args);
+    if (function && !ask_for_lines(function, args[0])) frames_enter(function, false);
+    return none_or_error();
+}
+
+PyObject *frames_py_resume(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    frames_enter(started(args), true);
+    return none_or_error();
+}
+
+PyObject *frames_py_return(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    frames_leave(started(args), false);
+    return none_or_error();
+}
+
+PyObject *frames_py_unwind(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    frames_leave(started(args), true);
+    return none_or_error();
+}
+
+PyObject *frames_line_event(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    const cyp_function *function = started(args);
+    if (function) frames_line(function, (int)PyLong_AsLong(args[1]));
+    return none_or_error();
+}
+
+PyObject *frames_c_call(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    if (is_recording()) frames_enter(callables_function(args[2], NULL), false);
+    return none_or_error();
+}
+
+PyObject *frames_c_return(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    if (is_recording()) frames_leave(callables_function(args[2], NULL), false);
+    return none_or_error();
+}
+
+PyObject *frames_c_raise(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    if (is_recording()) frames_leave(callables_function(args[2], NULL), true);
+    return none_or_error();
+}
+
+#endif /* Python 3.12 */

@@ -1,0 +1,126 @@
+/* The descriptions of functions that carry no probe: Python functions by their code object. The GIL is held throughout. */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define code_extra_index PyUnstable_Eval_RequestCodeExtraIndex
+#define get_code_extra PyUnstable_Code_GetExtra
+#define set_code_extra PyUnstable_Code_SetExtra
+#else
+#define code_extra_index _PyEval_RequestCodeExtraIndex
+#define get_code_extra _PyCode_GetExtra
+#define set_code_extra _PyCode_SetExtra
+#endif
+
+/* Where a code object keeps its function: its description lives as long as the process, the code object may not. */
+static Py_ssize_t extra = -1;
+static PyObject *hidden_prefixes;
+
+/* A description of its own, with copies of its texts. NULL with MemoryError set. */
+cyp_function *functions_new(const char *module, const char *name, const char *file, int line, int kind, int language) {
+    cyp_function *function = calloc(1, sizeof *function);
+    const char **files = calloc(1, sizeof *files);
+    char *module_copy = strdup(module), *name_copy = strdup(name), *file_copy = strdup(file);
+    if (!function || !files || !module_copy || !name_copy || !file_copy) {
+        free(function), free(files), free(module_copy), free(name_copy), free(file_copy);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    files[0] = file_copy;
+    function->module = module_copy;
+    function->name = name_copy;
+    function->files = files;
+    function->line = line;
+    function->kind = kind;
+    function->language = language;
+    return function;
+}
+
+int functions_init(void) {
+    extra = code_extra_index(NULL);
+    hidden_prefixes = PyList_New(0);
+    if (!hidden_prefixes) return -1;
+    if (extra < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "this interpreter has no room for a profiler's data on code objects");
+        return -1;
+    }
+    return 0;
+}
+
+int functions_hide(PyObject *prefix) { return PyList_Append(hidden_prefixes, prefix); }
+
+static int is_hidden(PyObject *file) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hidden_prefixes); i++) {
+        PyObject *prefix = PyList_GET_ITEM(hidden_prefixes, i);
+        Py_ssize_t found = PyUnicode_Tailmatch(file, prefix, 0, PY_SSIZE_T_MAX, -1);
+        if (found) return (int)found;
+    }
+    return 0;
+}
+
+/* Gives a Python function a line table from its first line to its last. 0, or -1 with an exception set. */
+static int add_lines(cyp_function *function, PyCodeObject *code) {
+    int last = code->co_firstlineno;
+    PyObject *ranges = PyObject_CallMethod((PyObject *)code, "co_lines", NULL);
+    PyObject *each = ranges ? PyObject_GetIter(ranges) : NULL;
+    Py_XDECREF(ranges);
+    if (!each) return -1;
+    for (PyObject *range; (range = PyIter_Next(each)); Py_DECREF(range)) {
+        PyObject *line = PyTuple_GetItem(range, 2);
+        if (line && line != Py_None && PyLong_AsLong(line) > last) last = (int)PyLong_AsLong(line);
+    }
+    Py_DECREF(each);
+    if (PyErr_Occurred()) return -1;
+    int count = last - code->co_firstlineno + 1;
+    cyp_place *places = calloc((size_t)count, sizeof *places);
+    if (!places) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < count; i++) places[i].line = code->co_firstlineno + i;
+    function->places = places;
+    function->line_count = count;
+    return 0;
+}
+
+static int wants_lines(PyObject *file) {
+    if (!recording.lines || !recording.wants_lines) return 0;
+    PyObject *answer = PyObject_CallOneArg(recording.wants_lines, file);
+    int truth = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return truth;
+}
+
+static cyp_function *describe_code(PyCodeObject *code, PyObject *globals) {
+    PyObject *module = globals ? PyDict_GetItemString(globals, "__name__") : NULL;
+    const char *module_text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
+    const char *name = PyUnicode_AsUTF8(code->co_qualname), *file = PyUnicode_AsUTF8(code->co_filename);
+    if (!module_text || !name || !file) {
+        /* A name that is no valid text (lone surrogates): shown as a question mark. */
+        PyErr_Clear();
+        module_text = module_text ? module_text : "?", name = name ? name : "?", file = file ? file : "?";
+    }
+    int kind = strcmp(name, "<module>") ? CYP_KIND_PYTHON : CYP_KIND_MODULE;
+    cyp_function *function = functions_new(module_text, name, file, code->co_firstlineno, kind, CYP_LANGUAGE_PYTHON);
+    if (!function) return NULL;
+    int hidden = is_hidden(code->co_filename);
+    int lines = hidden ? 0 : wants_lines(code->co_filename);
+    if (hidden < 0 || lines < 0 || (lines && add_lines(function, code))) return NULL;
+    if (hidden) function->flags |= CYP_HIDDEN;
+    if (!strcmp(file, "<frozen importlib._bootstrap>") && !strcmp(name, "_find_and_load"))
+        function->flags |= CYP_IMPORT_SYSTEM;
+    return function;
+}
+
+/* The function of a code object; described when first met. NULL with an exception set. */
+const cyp_function *functions_of_code(PyCodeObject *code, PyObject *globals) {
+    void *found = NULL;
+    if (get_code_extra((PyObject *)code, extra, &found)) return NULL;
+    if (!found) {
+        found = describe_code(code, globals);
+        if (found && set_code_extra((PyObject *)code, extra, found)) return NULL;
+    }
+    return found;
+}

@@ -1,0 +1,157 @@
+/* cyprof.probe._runtime: starts and stops a recording, and is what probed modules find to record into. */
+#include "runtime.h"
+
+extern double calibrate_clock(void);
+extern void calibrate_probes(double *call_ns, double *line_ns);
+
+static const cyp_runtime runtime_api = {
+    .abi = CYP_ABI,
+    .this_thread = threads_current_base,
+    .find_child = tree_find_child,
+    .enter_slow = tree_enter_slow,
+    .leave_slow = tree_leave_slow,
+    .line_slow = tree_line_slow,
+    .enter_worker = tree_enter_worker,
+    .c_function = callables_function,
+    .attach_module = callables_attach_module,
+};
+/* The offset is known only at run time; a copy holds it, and that is what modules get. */
+static cyp_runtime api;
+
+const cyp_runtime *runtime_modules_api(void) { return &api; }
+
+static int clock_named(const char *name) {
+    static const char *const names[] = {"auto", "exact", "sampled"};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, names[i])) return i;
+    PyErr_Format(PyExc_ValueError, "clock is auto, exact or sampled, not %s", name);
+    return -1;
+}
+
+static void set_recording(int clock, bool lines, PyObject *wants_lines) {
+    struct timespec cpu;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+    recording.clock = clock;
+    recording.lines = lines;
+    recording.samples = 0;
+    recording.generation++;
+    recording.start_cpu_ns = (uint64_t)cpu.tv_sec * BILLION + (uint64_t)cpu.tv_nsec;
+    Py_XSETREF(recording.wants_lines, wants_lines == Py_None ? NULL : Py_XNewRef(wants_lines));
+    if (!recording.clock_cost_ns) recording.clock_cost_ns = calibrate_clock();
+    recording.start_ns = now_ns();
+}
+
+PyDoc_STRVAR(start_doc, "start(clock='auto', lines=False, wants_lines=None)\n\n"
+"Begins a recording of all threads of this process.\n\n"
+"wants_lines(filename) is asked once for each Python code object when lines are recorded.");
+static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keywords) {
+    (void)self;
+    static char *names[] = {"clock", "lines", "wants_lines", NULL};
+    const char *clock_name = "auto";
+    int lines = 0;
+    PyObject *wants_lines = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|spO", names, &clock_name, &lines, &wants_lines)) return NULL;
+    int clock = clock_named(clock_name);
+    if (clock < 0) return NULL;
+    if (recording.active) return PyErr_SetString(PyExc_RuntimeError, "a recording is in progress already"), NULL;
+    threads_forget_ended();
+    set_recording(clock, lines, wants_lines);
+    if (watcher_start()) return NULL;
+    __atomic_store_n(&recording.active, 1, __ATOMIC_RELEASE);
+    threads_begin();
+    if (frames_begin()) {
+        __atomic_store_n(&recording.active, 0, __ATOMIC_RELEASE);
+        watcher_stop();
+        frames_end();
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static void end_recording(void) {
+    frames_end();
+    watcher_stop();
+    threads_end();
+    __atomic_store_n(&recording.active, 0, __ATOMIC_RELEASE);
+}
+
+PyDoc_STRVAR(stop_doc, "stop()\n\nEnds the recording and returns it as a dict of lists.");
+static PyObject *runtime_stop(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    if (!recording.active) return PyErr_SetString(PyExc_RuntimeError, "no recording is in progress"), NULL;
+    uint64_t end = now_ns();
+    end_recording();
+    return snapshot_take(end);
+}
+
+PyDoc_STRVAR(run_doc, "run(code, globals)\n\nEvaluates a code object with no frame of ours above it.");
+static PyObject *runtime_run(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *code, *globals;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyCode_Type, &code, &PyDict_Type, &globals)) return NULL;
+    return PyEval_EvalCode(code, globals, globals);
+}
+
+PyDoc_STRVAR(hide_doc, "hide(prefix)\n\nPython functions of files that start with prefix are not shown.");
+static PyObject *runtime_hide(PyObject *self, PyObject *prefix) {
+    (void)self;
+    if (!PyUnicode_Check(prefix)) return PyErr_SetString(PyExc_TypeError, "prefix must be a str"), NULL;
+    return functions_hide(prefix) ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(costs_doc, "probe_costs()\n\n(call_ns, line_ns, clock_ns): a call's probe, a line's, a clock read. In a sampled recording.");
+static PyObject *runtime_probe_costs(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    double call_ns, line_ns;
+    if (!recording.active) return PyErr_SetString(PyExc_RuntimeError, "no recording is in progress"), NULL;
+    calibrate_probes(&call_ns, &line_ns);
+    return Py_BuildValue("(ddd)", call_ns, line_ns, recording.clock_cost_ns);
+}
+
+typedef PyObject *fast_function(PyObject *, PyObject *const *, Py_ssize_t);
+#define FAST(name, function) {name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL, NULL}
+#if PY_VERSION_HEX >= 0x030C0000
+extern fast_function frames_py_start, frames_py_resume, frames_py_return, frames_py_unwind, frames_c_call, frames_c_return,
+    frames_c_raise, frames_line_event;
+#else
+extern fast_function frames_hook_thread;
+#endif
+
+static PyMethodDef methods[] = {
+    {"start", (PyCFunction)(void (*)(void))runtime_start, METH_VARARGS | METH_KEYWORDS, start_doc},
+    {"stop", runtime_stop, METH_NOARGS, stop_doc},
+    {"run", runtime_run, METH_VARARGS, run_doc},
+    {"hide", runtime_hide, METH_O, hide_doc},
+    {"probe_costs", runtime_probe_costs, METH_NOARGS, costs_doc},
+#if PY_VERSION_HEX >= 0x030C0000
+    FAST("_py_start", frames_py_start),
+    FAST("_py_resume", frames_py_resume),
+    FAST("_py_return", frames_py_return),
+    FAST("_py_unwind", frames_py_unwind),
+    FAST("_c_call", frames_c_call),
+    FAST("_c_return", frames_c_return),
+    FAST("_c_raise", frames_c_raise),
+    FAST("_line", frames_line_event),
+#else
+    FAST("_hook_thread", frames_hook_thread),
+#endif
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "cyprof.probe._runtime", "Records what probed modules and Python frames do.", -1, methods,
+    NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__runtime(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (!module) return NULL;
+    api = runtime_api;
+    api.thread_offset = threads_offset();
+    PyObject *capsule = PyCapsule_New(&api, "cyprof.probe._runtime._c_api", NULL);
+    int failed = !capsule || PyModule_AddObjectRef(module, "_c_api", capsule) || threads_init() || functions_init() ||
+                 callables_init() || frames_init(module);
+    Py_XDECREF(capsule);
+    if (failed) Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,129 @@
+/* What the files of the runtime share. The runtime owns the threads' states, the watcher and the hooks on Python frames. */
+#ifndef CYP_RUNTIME_H
+#define CYP_RUNTIME_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "probe.h"
+
+#define BILLION 1000000000LL
+
+/* A block of memory that nodes and counters are cut from; freed as a whole. */
+typedef struct chunk {
+    struct chunk *next;
+    size_t used, size;
+    char data[];
+} chunk;
+
+/* The state of one OS thread. `base` comes first: a probe's cyp_thread is this. */
+typedef struct thread_state {
+    cyp_thread base;
+    /* Written once when the thread is first seen. */
+    struct thread_state *next;      /* list of all states; under registry_lock */
+    int id;
+    unsigned long ident;            /* as Python's threading.get_ident() */
+    long tid;                       /* of the kernel */
+    bool worker;                    /* an OpenMP worker */
+    /* Owner: the thread. */
+    unsigned generation;            /* the recording its tree belongs to */
+    chunk *memory;
+    cyp_node root;
+    uint64_t clock_reads;
+    const cyp_node *paused_at;      /* exact timing is off until this node is left: the import system */
+    bool exact_allowed;
+    int name_tries;
+    char name[128];
+    /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
+    int booking;
+    uint64_t booked_until_ns;
+    uint64_t start_ns, end_ns;
+    /* Owner: the watcher; read by the owner when it ends, under registry_lock. */
+    uint64_t seen_ns, seen_cpu_ns, seen_delay_ns;
+    int schedstat;                  /* descriptor, -1 when not open */
+    uint64_t start_cpu_ns, cpu_ns;
+    bool ended;
+} thread_state;
+
+/* The recording in progress. Written under the GIL by start() and stop(). */
+typedef struct {
+    int active;                     /* atomic: read by every thread */
+    unsigned generation;
+    bool lines;
+    int clock;                      /* one of CLOCK_* below */
+    uint64_t start_ns, start_cpu_ns;
+    double clock_cost_ns;           /* of one clock read */
+    uint64_t samples;               /* owner: the watcher */
+    PyObject *wants_lines;          /* callable or NULL */
+} recording_state;
+
+enum { CLOCK_AUTO, CLOCK_EXACT_ONLY, CLOCK_SAMPLED_ONLY };
+
+extern recording_state recording;
+extern pthread_mutex_t registry_lock;
+extern thread_state *all_threads;
+
+static inline uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * BILLION + (uint64_t)t.tv_nsec;
+}
+
+static inline bool is_recording(void) { return __atomic_load_n(&recording.active, __ATOMIC_ACQUIRE); }
+
+/* tree.c */
+void tree_init(thread_state *thread);
+void tree_free(thread_state *thread);
+cyp_node *tree_find_child(cyp_thread *thread, cyp_node *parent, const cyp_function *function);
+cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed);
+void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent);
+void tree_enter_slow(cyp_frame *frame, const cyp_function *function, int resumed);
+void tree_leave_slow(cyp_frame *frame);
+void tree_line_slow(cyp_frame *frame, unsigned line, int count);
+void tree_enter_worker(cyp_frame *frame, const cyp_frame *owner, const cyp_function *function);
+
+/* threads.c */
+thread_state *threads_current(void);    /* creates it; NULL when nothing is recorded */
+cyp_thread *threads_current_base(void);
+ptrdiff_t threads_offset(void);
+int threads_init(void);
+void threads_begin(void);               /* a recording begins: sets up the calling thread */
+void threads_end(void);                 /* it ends: every thread stops counting, its time booked */
+void threads_forget_ended(void);
+void thread_book(thread_state *thread, uint64_t now);
+void thread_lock_booking(thread_state *thread);
+void thread_unlock_booking(thread_state *thread);
+void thread_find_name(thread_state *thread);
+uint64_t thread_cpu_ns(const thread_state *thread);
+
+/* watcher.c */
+int watcher_start(void);
+void watcher_stop(void);
+
+/* callables.c */
+int callables_init(void);
+const cyp_function *callables_function(PyObject *callable, PyObject *self);
+void callables_attach_module(const void *address);
+
+/* functions.c */
+int functions_init(void);
+int functions_hide(PyObject *prefix);
+const cyp_function *functions_of_code(PyCodeObject *code, PyObject *globals);
+cyp_function *functions_new(const char *module, const char *name, const char *file, int line, int kind, int language);
+
+/* frames_monitoring.c and frames_profile.c: the Python frames, by what this Python offers. */
+int frames_init(PyObject *module);
+int frames_begin(void);
+void frames_end(void);
+void frames_enter(const cyp_function *function, bool resumed);
+void frames_leave(const cyp_function *function, bool raised);
+void frames_line(const cyp_function *function, int line);
+
+/* snapshot.c */
+PyObject *snapshot_take(uint64_t end_ns);
+
+#endif /* CYP_RUNTIME_H */

@@ -1,0 +1,259 @@
+/* The calling-context tree of a thread: making nodes, finding them, and the events that the quick path of a probe leaves
+ * to us (a first call, exact timing, a stack that changed unseen). Runs on the owning thread, with or without the GIL. */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES (256 * 1024)
+#define INDEX_FROM 8        /* so many children make a hash index worth its memory */
+#define FOLD_DEPTH 4096     /* deeper recursion shares the nodes of the recursion above it */
+#define FOLD_SEARCH 64
+#define BUDGET_NS 50000000.0    /* what exact timing may cost a run, or BUDGET_SHARE of it */
+#define BUDGET_SHARE 0.02
+#define BUDGET_CHECK 256        /* look at the budget once in so many clock reads */
+
+static cyp_node no_child;       /* what last_child points to before there is one; never matches */
+
+static void *tree_alloc(thread_state *thread, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    chunk *memory = thread->memory;
+    if (!memory || memory->size - memory->used < size) {
+        size_t room = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        memory = calloc(1, sizeof(chunk) + room);
+        if (!memory) return NULL;
+        memory->size = room;
+        memory->next = thread->memory;
+        thread->memory = memory;
+    }
+    void *found = memory->data + memory->used;
+    memory->used += size;
+    return found;
+}
+
+void tree_init(thread_state *thread) {
+    memset(&thread->root, 0, sizeof thread->root);
+    thread->root.last_child = &no_child;
+    CYP_STORE(thread->base.node, &thread->root);
+}
+
+void tree_free(thread_state *thread) {
+    for (chunk *memory = thread->memory; memory;) {
+        chunk *next = memory->next;
+        free(memory);
+        memory = next;
+    }
+    thread->memory = NULL;
+}
+
+static uint32_t child_hash(const cyp_function *function, uint32_t line) {
+    uint64_t mixed = ((uint64_t)(uintptr_t)function >> 4) * 0x9E3779B97F4A7C15ull + line * 0x85EBCA6Bull;
+    return (uint32_t)(mixed >> 32);
+}
+
+static void index_child(cyp_node *parent, cyp_node *child) {
+    uint32_t mask = parent->child_index_size - 1;
+    uint32_t slot = child_hash(child->function, child->call_line) & mask;
+    while (parent->child_index[slot]) slot = (slot + 1) & mask;
+    parent->child_index[slot] = child;
+}
+
+/* Keeps the index at most half full. Without memory for it the children stay a list. */
+static void grow_index(thread_state *thread, cyp_node *parent) {
+    uint32_t size = parent->child_index_size ? parent->child_index_size * 2 : INDEX_FROM * 4;
+    cyp_node **index = tree_alloc(thread, size * sizeof *index);
+    if (!index) return;
+    memset(index, 0, size * sizeof *index);
+    parent->child_index = index;
+    parent->child_index_size = size;
+    for (cyp_node *child = parent->first_child; child; child = child->next_sibling) index_child(parent, child);
+}
+
+static cyp_node *look_up_child(const cyp_node *parent, const cyp_function *function) {
+    if (!parent->child_index) {
+        for (cyp_node *child = parent->first_child; child; child = child->next_sibling)
+            if (child->function == function && child->call_line == parent->line) return child;
+        return NULL;
+    }
+    uint32_t mask = parent->child_index_size - 1;
+    uint32_t slot = child_hash(function, parent->line) & mask;
+    for (cyp_node *child; (child = parent->child_index[slot]); slot = (slot + 1) & mask)
+        if (child->function == function && child->call_line == parent->line) return child;
+    return NULL;
+}
+
+static cyp_node *new_child(thread_state *thread, cyp_node *parent, const cyp_function *function) {
+    cyp_node *child = tree_alloc(thread, sizeof *child);
+    if (!child) return NULL;
+    if (function->line_count > 0) {
+        child->lines = tree_alloc(thread, ((size_t)function->line_count + 1) * sizeof(cyp_line));
+        if (!child->lines) return NULL;
+    }
+    child->function = function;
+    child->parent = parent;
+    child->call_line = parent->line;
+    child->depth = parent->depth + 1;
+    child->last_child = &no_child;
+    child->next_sibling = parent->first_child;
+    /* Published complete: stop() may read the children of a running thread. */
+    __atomic_store_n(&parent->first_child, child, __ATOMIC_RELEASE);
+    parent->child_count++;
+    if (parent->child_index && parent->child_count * 2 <= parent->child_index_size)
+        index_child(parent, child);
+    else if (parent->child_count >= INDEX_FROM)
+        grow_index(thread, parent);
+    return child;
+}
+
+/* An ancestor with the same function, for recursion too deep to keep apart. */
+static cyp_node *fold_into(cyp_node *parent, const cyp_function *function) {
+    if (parent->depth < FOLD_DEPTH || function->language != CYP_LANGUAGE_CYTHON) return NULL;
+    for (int i = 0; i < FOLD_SEARCH && parent; i++, parent = parent->parent)
+        if (parent->function == function) return parent;
+    return NULL;
+}
+
+/* The child of `parent` for a call of `function` from the parent's current line. Out of memory the call is counted on the
+   parent itself: a profile with a gap is better than a program that ends. */
+cyp_node *tree_find_child(cyp_thread *base, cyp_node *parent, const cyp_function *function) {
+    thread_state *thread = (thread_state *)base;
+    cyp_node *child = look_up_child(parent, function);
+    if (!child) child = fold_into(parent, function);
+    if (!child) child = new_child(thread, parent, function);
+    if (!child) return parent;
+    parent->last_child = child;
+    return child;
+}
+
+/* ---- exact timing */
+
+static void exact_to_sampled(thread_state *thread) {
+    thread_lock_booking(thread);
+    __atomic_store_n(&thread->base.attention, CYP_QUICK, __ATOMIC_RELEASE);
+    thread_unlock_booking(thread);
+}
+
+static void sampled_to_exact(thread_state *thread) {
+    thread_lock_booking(thread);
+    thread_book(thread, now_ns());
+    __atomic_store_n(&thread->base.attention, CYP_EXACT, __ATOMIC_RELEASE);
+    thread_unlock_booking(thread);
+}
+
+/* Reads the clock and books the time since the last reading on the current node; gives exact timing up when its reads
+   have used up their budget. */
+static void book_exactly(thread_state *thread) {
+    uint64_t now = now_ns();
+    thread_book(thread, now);
+    if (++thread->clock_reads % BUDGET_CHECK || recording.clock == CLOCK_EXACT_ONLY) return;
+    double budget = BUDGET_SHARE * (double)(now - recording.start_ns);
+    if (budget < BUDGET_NS) budget = BUDGET_NS;
+    if ((double)thread->clock_reads * recording.clock_cost_ns > budget) {
+        thread->exact_allowed = false;
+        exact_to_sampled(thread);
+    }
+}
+
+static cyp_node *count_call(thread_state *thread, const cyp_function *function, bool resumed, bool exact) {
+    cyp_node *parent = thread->base.node;
+    cyp_node *child = parent->last_child;
+    if (child->function != function || child->call_line != parent->line)
+        child = tree_find_child(&thread->base, parent, function);
+    if (resumed) {
+        child->resumes++;
+    } else {
+        child->calls++;
+        CYP_STORE(child->line, 0);
+    }
+    if (exact) child->exact_calls++;
+    CYP_STORE(thread->base.node, child);
+    return child;
+}
+
+/* Enters `function` on the current thread, timed as the thread is timed now. */
+cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed) {
+    if (thread->base.attention != CYP_EXACT) return count_call(thread, function, resumed, false);
+    book_exactly(thread);
+    cyp_node *node = count_call(thread, function, resumed, thread->base.attention == CYP_EXACT);
+    if (function->flags & CYP_IMPORT_SYSTEM && thread->base.attention == CYP_EXACT && recording.clock != CLOCK_EXACT_ONLY) {
+        thread->paused_at = node;
+        exact_to_sampled(thread);
+    }
+    return node;
+}
+
+static bool is_above(const cyp_node *node, const cyp_node *wanted) {
+    while (node && node != wanted) node = node->parent;
+    return node != NULL;
+}
+
+/* Leaves `node` for `parent`, and with it all that was left unseen below it. */
+void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent) {
+    if (thread->base.attention == CYP_EXACT) book_exactly(thread);
+    CYP_STORE(thread->base.node, parent);
+    if (thread->paused_at == node) {
+        thread->paused_at = NULL;
+        if (thread->exact_allowed) sampled_to_exact(thread);
+    }
+}
+
+/* ---- the slow halves of the probes */
+
+void tree_enter_slow(cyp_frame *frame, const cyp_function *function, int resumed) {
+    thread_state *thread = threads_current();
+    frame->node = NULL;
+    if (!thread) return;
+    frame->thread = &thread->base;
+    frame->parent = thread->base.node;
+    frame->node = tree_enter(thread, function, resumed);
+}
+
+void tree_leave_slow(cyp_frame *frame) {
+    thread_state *thread = (thread_state *)frame->thread;
+    if (thread->base.attention == CYP_STOPPED || thread->generation != recording.generation) return;
+    /* A frame of an earlier recording, or one whose stack was switched away, is not on the path to the current node;
+       its node must not be looked at, it may be gone. */
+    if (!is_above(thread->base.node, frame->node)) return;
+    tree_leave(thread, frame->node, frame->parent);
+}
+
+void tree_line_slow(cyp_frame *frame, unsigned line, int count) {
+    thread_state *thread = (thread_state *)frame->thread;
+    if (thread->base.attention == CYP_STOPPED || !is_above(thread->base.node, frame->node)) return;
+    if (thread->base.attention == CYP_EXACT) book_exactly(thread);
+    if (count) frame->node->lines[line].hits++;
+    CYP_STORE(frame->node->line, line);
+}
+
+/* ---- OpenMP workers */
+
+/* The node of a worker stands at the root of its own tree and remembers the owner's node by its parent pointer's place:
+   snapshot.c hangs it beside the owner's. */
+void tree_enter_worker(cyp_frame *frame, const cyp_frame *owner, const cyp_function *function) {
+    thread_state *thread = threads_current();
+    if (!thread || &thread->base == owner->thread) {
+        /* The owner works too; its frame stays what it is. */
+        *frame = *owner;
+        frame->parent = owner->node;
+        return;
+    }
+    if (thread->base.node == &thread->root) thread->worker = true;
+    cyp_node *parent = thread->base.node;
+    for (cyp_node *child = parent->first_child; child; child = child->next_sibling)
+        if (child->function == function && child->owner == owner->node) {
+            frame->node = child;
+            break;
+        }
+    if (!frame->node) {
+        frame->node = new_child(thread, parent, function);
+        if (!frame->node) return;
+        frame->node->owner = owner->node;
+    }
+    frame->thread = &thread->base;
+    frame->parent = parent;
+    thread_lock_booking(thread);
+    thread_book(thread, now_ns());
+    thread_unlock_booking(thread);
+    CYP_STORE(frame->node->line, owner->node->line);
+    CYP_STORE(thread->base.node, frame->node);
+}

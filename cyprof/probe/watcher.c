@@ -1,0 +1,116 @@
+/* The watcher: a C thread that wakes about 1,000 times a second and books the time since it last looked on what each thread
+ * is doing now. No signals, nothing to interrupt a system call, no GIL. */
+#include "runtime.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define INTERVAL_NS 1000000     /* on average; each wait is between half of it and one and a half */
+
+static pthread_t watcher;
+static bool running;
+static int asked_to_stop;
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t sleep_over;
+
+/* Time the thread has spent ready to run but without a processor, in ns (Documentation/scheduler/sched-stats.rst). */
+static uint64_t run_queue_delay(const thread_state *thread) {
+    char text[96];
+    unsigned long long running_ns, delay_ns;
+    if (thread->schedstat < 0) return 0;
+    ssize_t length = pread(thread->schedstat, text, sizeof text - 1, 0);
+    if (length <= 0) return 0;
+    text[length] = 0;
+    return sscanf(text, "%llu %llu", &running_ns, &delay_ns) == 2 ? delay_ns : 0;
+}
+
+/* The part of the time since the last look that the thread neither ran nor stood in the queue for a processor. */
+static void book_waiting(thread_state *thread, uint64_t now) {
+    uint64_t cpu = thread_cpu_ns(thread);
+    if (!cpu) return;
+    uint64_t elapsed = now - thread->seen_ns, ran = cpu - thread->seen_cpu_ns;
+    thread->seen_ns = now;
+    thread->seen_cpu_ns = cpu;
+    if (ran + elapsed / 8 >= elapsed) return;
+    uint64_t delay = run_queue_delay(thread);
+    uint64_t queued = thread->seen_delay_ns && delay > thread->seen_delay_ns ? delay - thread->seen_delay_ns : 0;
+    thread->seen_delay_ns = delay;
+    if (elapsed > ran + queued) CYP_LOAD(thread->base.node)->wait_ns += elapsed - ran - queued;
+}
+
+static void look_at(thread_state *thread) {
+    if (thread->ended || thread->generation != recording.generation) return;
+    thread_lock_booking(thread);
+    int attention = __atomic_load_n(&thread->base.attention, __ATOMIC_ACQUIRE);
+    if (attention != CYP_STOPPED) {
+        uint64_t now = now_ns();
+        book_waiting(thread, now);
+        if (attention == CYP_QUICK) {
+            thread_book(thread, now);
+            recording.samples++;
+        }
+    }
+    thread_unlock_booking(thread);
+}
+
+/* Sleeps for a random time, so that the looks cannot beat with a rhythm of the program; less when asked to stop. */
+static void sleep_a_little(uint64_t *random) {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += INTERVAL_NS / 2 + (long)(*random % INTERVAL_NS);
+    until.tv_sec += until.tv_nsec / BILLION;
+    until.tv_nsec %= BILLION;
+    pthread_mutex_lock(&sleep_lock);
+    if (!asked_to_stop) pthread_cond_timedwait(&sleep_over, &sleep_lock, &until);
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+static void *watch(void *unused) {
+    (void)unused;
+    uint64_t random = now_ns() | 1;
+    while (!__atomic_load_n(&asked_to_stop, __ATOMIC_ACQUIRE)) {
+        sleep_a_little(&random);
+        pthread_mutex_lock(&registry_lock);
+        for (thread_state *thread = all_threads; thread; thread = thread->next) look_at(thread);
+        pthread_mutex_unlock(&registry_lock);
+    }
+    return NULL;
+}
+
+int watcher_start(void) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+#if !defined(__APPLE__)
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+#endif
+    pthread_cond_init(&sleep_over, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    asked_to_stop = 0;
+    /* The program's signals are none of the watcher's business. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&watcher, NULL, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    running = !failed;
+    if (failed) PyErr_SetString(PyExc_RuntimeError, "the watcher thread could not be started");
+    return failed ? -1 : 0;
+}
+
+void watcher_stop(void) {
+    if (!running) return;
+    pthread_mutex_lock(&sleep_lock);
+    __atomic_store_n(&asked_to_stop, 1, __ATOMIC_RELEASE);
+    pthread_cond_signal(&sleep_over);
+    pthread_mutex_unlock(&sleep_lock);
+    Py_BEGIN_ALLOW_THREADS
+    pthread_join(watcher, NULL);
+    Py_END_ALLOW_THREADS
+    pthread_cond_destroy(&sleep_over);
+    running = false;
+}
