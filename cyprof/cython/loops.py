@@ -78,6 +78,8 @@ class _Body(StandIn):
         self._node.generate_execution_code(code)
         code.put_label(code.continue_label)
         code.continue_label = outer
+        # A last statement that writes no code (`pass`) is still to be marked.
+        code.putln("")
         _at_line(code, self._loop_pos)
 
 
@@ -160,9 +162,10 @@ def _prange(original: Any, node: Any, code: Any, *args: Any) -> None:
 def _before_loop(original: Any, node: Any, code: Any) -> None:
     """What a loop needs computed first (`n` of `range(n)`) stands before it on its line, which is not yet reached by that."""
     inner = node
-    while type(inner).__name__ in ("LetNode", "TempsBlockNode"):
-        inner = inner.body
-    if _traces(code) and type(inner).__name__ in ("ForInStatNode", "ForFromStatNode", "WhileStatNode"):
+    while type(inner).__name__ in ("LetNode", "TempsBlockNode", "StatListNode"):
+        inner = inner.stats[-1] if hasattr(inner, "stats") else inner.body
+    loops = ("ForInStatNode", "ForFromStatNode", "WhileStatNode")
+    if _traces(code) and type(inner).__name__ in loops and inner.pos[1] == node.pos[1]:
         _at_line(code, inner.pos)
     original(node, code)
 

@@ -16,6 +16,10 @@ from typing import Any
 from .names import qualified_name, source_path
 from .report import ModuleReport
 
+_SWITCHED_OFF = {
+    "reason": "switched off by @cython.profile(False); its time is its caller's",
+    "hint": "remove the decorator to see the function by itself",
+}
 KINDS = {"def": "CYP_KIND_DEF", "cpdef": "CYP_KIND_CPDEF", "cdef": "CYP_KIND_CDEF"}
 
 
@@ -59,14 +63,10 @@ class NodePatches:
         if _is_machinery(node):
             return False, False
         name = qualified_name(node, env)
-        description = describe(node, env, name)
+        description = describe(node, name)
         if not directives["profile"]:
             if not getattr(node, "is_generator", False):
-                hint = "remove the decorator to see the function by itself"
-                self.report.unseen.append(
-                    {**_place(description), "reason": "switched off by @cython.profile(False); its time is its caller's",
-                     "hint": hint}
-                )  # fmt: skip
+                self.report.unseen.append({**_place(description), **_SWITCHED_OFF})
             return False, False
         if not self._probed(self.report.module, name):
             return False, False
@@ -79,7 +79,7 @@ class NodePatches:
         for_prototype = options.get("proto_only") or options.get("proto") or (len(args) > 1 and args[1] is True)
         if for_prototype or self.report is None or not getattr(node, "cyprof_probed", False):
             return
-        description = describe(node, _scope_of(node), qualified_name(node, _scope_of(node)))
+        description = describe(node, qualified_name(node, _scope_of(node)))
         flags = ["CYP_NOGIL"] if description["nogil"] else []
         if _propagates(node):
             flags.append("CYP_PROPAGATES")
@@ -147,7 +147,7 @@ class Before(StandIn):
         self._node.generate_execution_code(code)
 
 
-def describe(node: Any, env: Any, name: str) -> dict[str, Any]:
+def describe(node: Any, name: str) -> dict[str, Any]:
     """A function as the report lists it: {name, kind, file, line, nogil}."""
     return {
         "name": name,

@@ -6,6 +6,7 @@ the module's own code go through our wrappers.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 _DECLARATIONS = re.compile(r"^[ \t]*__Pyx_TraceDeclarations(?:Func|Gen)[ \t]*$", re.MULTILINE)
@@ -38,7 +39,7 @@ def number_lines(text: str) -> str:
     """Gives each probed C function a table of its lines, and each of its line probes its place in the table."""
     starts = [match.start() for match in _DECLARATIONS.finditer(text)] + [len(text)]
     parts = [text[: starts[0]]]
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in itertools.pairwise(starts):
         parts.append(_number_function(text[start:end], parts[-1]))
     return "".join(parts)
 

@@ -17,19 +17,24 @@ from .function import Function
 @dataclass(frozen=True, slots=True)
 class ProbeCost:
     """Calibrated costs in ns: of one counted call of a Cython function, of one Python call seen, of one C call seen,
-    of one clock read, and of one line event."""
+    of one clock read, and of one line event of Cython and of Python."""
 
     call_ns: float = 0.0
     python_ns: float = 0.0
     builtin_ns: float = 0.0
     clock_ns: float = 0.0
     line_ns: float = 0.0
+    python_line_ns: float = 0.0
 
     def of_call(self, function: Function) -> float:
         """The cost of one call of `function`, without clock reads."""
         if function.language == "c":
             return self.builtin_ns
         return self.call_ns if function.language == "cython" else self.python_ns
+
+    def of_line(self, function: Function) -> float:
+        """The cost of one line event of `function`."""
+        return self.python_line_ns if function.language == "python" else self.line_ns
 
 
 def visible_cost(measured_ns: float, cost_ns: float) -> float:
@@ -68,13 +73,15 @@ def node_times(tree: CallTree, functions: list[Function], cost: ProbeCost, line_
     visible = [0.0] * count
     for node in range(count):
         calls = tree.calls[node] + tree.resumes[node]
-        line_cost = line_hits[node] * cost.line_ns
+        function = functions[tree.function[node]]
+        line_cost = line_hits[node] * cost.of_line(function)
         whole[node] += line_cost
-        visible[node] += line_cost / 2
+        # An event of Python's is a call that nothing overlaps; a line probe is two stores that fit between other work.
+        visible[node] += line_cost if function.language == "python" else line_cost / 2
         if not calls:
             continue
         parent = tree.parent[node]
-        full = cost.of_call(functions[tree.function[node]])
+        full = cost.of_call(function)
         seen = visible_cost(tree.self_ns[node] / calls + full / 2, full)
         clock = tree.exact_calls[node] * cost.clock_ns
         for sums, probe in ((whole, calls * full), (visible, calls * seen)):

@@ -122,8 +122,7 @@ class Profile:
         tree, times = self.tree, self.node_times
         size = len(self.functions)
         sums: dict[str, list[int]] = {
-            name: [0] * size
-            for name in ("calls", "primitive", "resumes", "raised", "own", "total", "wait", "least", "raw")
+            name: [0] * size for name in ("calls", "primitive", "resumes", "raised", "own", "total", "wait", "least", "raw")
         }
         for node, function in enumerate(tree.function):
             sums["calls"][function] += tree.calls[node]

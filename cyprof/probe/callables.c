@@ -134,16 +134,35 @@ static const cyp_function *describe_c_function(PyCFunctionObject *callable) {
     return functions_new(text ? text : "", callable->m_ml->ml_name, "", 0, CYP_KIND_BUILTIN, CYP_LANGUAGE_C);
 }
 
-/* A function object of Cython's: laid out as a PyCMethodObject, except under the limited API. */
-static bool is_cython_function(PyObject *callable) {
-    const char *name = Py_TYPE(callable)->tp_name;
-    if (!strstr(name, "cython_function")) return false;
-    PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(callable), "__module__");
+/* The types of Cython's function objects, one for each version of Cython in the process. They live as long as it does. */
+#define MOST_CYTHON_TYPES 16
+static PyTypeObject *cython_types[MOST_CYTHON_TYPES];
+static int cython_type_count;
+static PyTypeObject *last_other_type;
+
+static bool looks_like_cython_function(PyTypeObject *type) {
+    if (!strstr(type->tp_name, "cython_function")) return false;
+    /* Under the limited API it is laid out differently; its type's module tells. */
+    PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__");
     const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
     bool limited = text && strstr(text, "limited");
     PyErr_Clear();
     Py_XDECREF(module);
     return !limited;
+}
+
+/* A function object of Cython's: laid out as a PyCMethodObject. */
+static bool is_cython_function(PyObject *callable) {
+    PyTypeObject *type = Py_TYPE(callable);
+    for (int i = 0; i < cython_type_count; i++)
+        if (cython_types[i] == type) return true;
+    if (type == last_other_type) return false;
+    if (cython_type_count == MOST_CYTHON_TYPES || !looks_like_cython_function(type)) {
+        last_other_type = type;
+        return false;
+    }
+    cython_types[cython_type_count++] = type;
+    return true;
 }
 
 /* What is known of a callable: `key` stands for it in the table, `code` is the C code a call of it ends in; `keep` says that
@@ -157,7 +176,7 @@ typedef struct {
 static bool identify(PyObject *callable, identity *found) {
     PyTypeObject *type = Py_TYPE(callable);
     *found = (identity){0};
-    if (PyFunction_Check(callable)) return false;
+    if (type == &PyFunction_Type) return false;
     if (PyCFunction_Check(callable) || is_cython_function(callable)) {
         PyMethodDef *method = ((PyCFunctionObject *)callable)->m_ml;
         *found = (identity){method, (const void *)method->ml_meth, false};

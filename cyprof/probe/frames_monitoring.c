@@ -88,9 +88,17 @@ void frames_end(void) {
 
 /* The callbacks. Each gets (code, offset, ...) and answers None. */
 
-static const cyp_function *started(PyObject *const *args) {
+/* The function that begins; its globals are the current ones. */
+static const cyp_function *starting(PyObject *const *args) {
     PyCodeObject *code = (PyCodeObject *)args[0];
-    return is_recording() ? functions_of_code(code, PyEval_GetGlobals()) : NULL;
+    if (!is_recording()) return NULL;
+    const cyp_function *function = functions_known(code);
+    return function ? function : functions_of_code(code, PyEval_GetGlobals());
+}
+
+/* The function that goes on or ends: one not known was entered before the recording began. */
+static const cyp_function *started(PyObject *const *args) {
+    return is_recording() ? functions_known((PyCodeObject *)args[0]) : NULL;
 }
 
 /* Line events are asked for code by code, when a function that wants them is first entered. */
@@ -110,14 +118,14 @@ static PyObject *none_or_error(void) {
 
 PyObject *frames_py_start(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self, (void)count;
-    const cyp_function *function = started(args);
+    const cyp_function *function = starting(args);
     if (function && !ask_for_lines(function, args[0])) frames_enter(function, false);
     return none_or_error();
 }
 
 PyObject *frames_py_resume(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self, (void)count;
-    frames_enter(started(args), true);
+    frames_enter(starting(args), true);
     return none_or_error();
 }
 

@@ -22,15 +22,22 @@ static bool is_start(PyFrameObject *frame, PyCodeObject *code) {
     return start;
 }
 
+static const cyp_function *function_of_frame(PyFrameObject *frame, PyCodeObject *code) {
+    const cyp_function *function = functions_known(code);
+    if (function) return function;
+    PyObject *globals = PyFrame_GetGlobals(frame);
+    function = functions_of_code(code, globals);
+    Py_DECREF(globals);
+    return function;
+}
+
 static void frame_event(PyFrameObject *frame, int what, PyObject *arg) {
     PyCodeObject *code = PyFrame_GetCode(frame);
-    PyObject *globals = PyFrame_GetGlobals(frame);
-    const cyp_function *function = functions_of_code(code, globals);
+    const cyp_function *function = function_of_frame(frame, code);
     if (what == PyTrace_CALL)
         frames_enter(function, !is_start(frame, code));
     else
         frames_leave(function, arg == NULL);
-    Py_DECREF(globals);
     Py_DECREF(code);
 }
 
@@ -59,14 +66,12 @@ static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *
     (void)self, (void)arg;
     if (!is_recording() || (what != PyTrace_CALL && what != PyTrace_LINE)) return 0;
     PyCodeObject *code = PyFrame_GetCode(frame);
-    PyObject *globals = PyFrame_GetGlobals(frame);
-    const cyp_function *function = functions_of_code(code, globals);
+    const cyp_function *function = function_of_frame(frame, code);
     int failed = !function;
     if (function && what == PyTrace_LINE)
         frames_line(function, PyFrame_GetLineNumber(frame));
     else if (function && !function->line_count)
         failed = PyObject_SetAttrString((PyObject *)frame, "f_trace_lines", Py_False);
-    Py_DECREF(globals);
     Py_DECREF(code);
     return failed ? -1 : 0;
 }

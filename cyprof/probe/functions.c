@@ -114,13 +114,16 @@ static cyp_function *describe_code(PyCodeObject *code, PyObject *globals) {
     return function;
 }
 
+/* The function of a code object, NULL when it is met for the first time. */
+const cyp_function *functions_known(PyCodeObject *code) {
+    void *found = NULL;
+    return get_code_extra((PyObject *)code, extra, &found) ? NULL : found;
+}
+
 /* The function of a code object; described when first met. NULL with an exception set. */
 const cyp_function *functions_of_code(PyCodeObject *code, PyObject *globals) {
-    void *found = NULL;
-    if (get_code_extra((PyObject *)code, extra, &found)) return NULL;
-    if (!found) {
-        found = describe_code(code, globals);
-        if (found && set_code_extra((PyObject *)code, extra, found)) return NULL;
-    }
-    return found;
+    const cyp_function *found = functions_known(code);
+    if (found || PyErr_Occurred()) return found;
+    cyp_function *described = describe_code(code, globals);
+    return described && !set_code_extra((PyObject *)code, extra, described) ? described : NULL;
 }

@@ -148,7 +148,7 @@ static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int
         child->resumes++;
     } else {
         child->calls++;
-        CYP_STORE(child->line, 0);
+        if (function->line_count) CYP_STORE(child->line, 0);
     }
     frame->thread = thread;
     frame->node = child;

@@ -1,9 +1,6 @@
 /* cyprof.probe._runtime: starts and stops a recording, and is what probed modules find to record into. */
 #include "runtime.h"
 
-extern double calibrate_clock(void);
-extern void calibrate_probes(double *call_ns, double *line_ns);
-
 static const cyp_runtime runtime_api = {
     .abi = CYP_ABI,
     .this_thread = threads_current_base,
@@ -99,13 +96,40 @@ static PyObject *runtime_hide(PyObject *self, PyObject *prefix) {
     return functions_hide(prefix) ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(costs_doc, "probe_costs()\n\n(call_ns, line_ns, clock_ns): a call's probe, a line's, a clock read. In a sampled recording.");
-static PyObject *runtime_probe_costs(PyObject *self, PyObject *unused) {
+static double above(double with, double without) { return with > without ? with - without : 0; }
+
+PyDoc_STRVAR(calibrate_doc, "calibrate()\n\nWhat looking costs here, in ns, as a dict: a call and a line of a probed "
+"module (call_ns, line_ns), a call and a line of Python (python_ns, python_line_ns), a call of a C function (builtin_ns), a "
+"clock read (clock_ns). Takes some 20 ms; not during a recording.");
+static PyObject *runtime_calibrate(PyObject *self, PyObject *unused) {
+    (void)unused;
+    double without[CALIBRATED_LOOPS], with[CALIBRATED_LOOPS], call_ns, line_ns;
+    PyObject *namespace = calibrate_namespace();
+    PyObject *started = NULL, *stopped = NULL, *always = NULL;
+    int failed = !namespace || calibrate_python(namespace, without);
+    if (!failed) always = PyObject_GetAttrString(self, "_always");
+    if (always) started = PyObject_CallMethod(self, "start", "sOO", "sampled", Py_True, always);
+    if (started) {
+        failed = calibrate_python(namespace, with);
+        calibrate_probes(&call_ns, &line_ns);
+        stopped = PyObject_CallMethod(self, "stop", NULL);
+    }
+    Py_XDECREF(namespace);
+    Py_XDECREF(always);
+    Py_XDECREF(started);
+    Py_XDECREF(stopped);
+    if (failed || !stopped) return NULL;
+    /* Calls of f cost two lines less than they seem: the loop's own and f's. */
+    double python_line = above(with[3] - with[0], without[3] - without[0]);
+    double loop = above(with[0], without[0]);
+    return Py_BuildValue("{sdsdsdsdsdsd}", "call_ns", call_ns, "line_ns", line_ns, "clock_ns", recording.clock_cost_ns,
+                         "python_ns", above(with[1], without[1] + loop + python_line), "builtin_ns",
+                         above(with[2], without[2] + loop), "python_line_ns", python_line);
+}
+
+static PyObject *runtime_always(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
-    double call_ns, line_ns;
-    if (!recording.active) return PyErr_SetString(PyExc_RuntimeError, "no recording is in progress"), NULL;
-    calibrate_probes(&call_ns, &line_ns);
-    return Py_BuildValue("(ddd)", call_ns, line_ns, recording.clock_cost_ns);
+    Py_RETURN_TRUE;
 }
 
 typedef PyObject *fast_function(PyObject *, PyObject *const *, Py_ssize_t);
@@ -122,7 +146,8 @@ static PyMethodDef methods[] = {
     {"stop", runtime_stop, METH_NOARGS, stop_doc},
     {"run", runtime_run, METH_VARARGS, run_doc},
     {"hide", runtime_hide, METH_O, hide_doc},
-    {"probe_costs", runtime_probe_costs, METH_NOARGS, costs_doc},
+    {"calibrate", runtime_calibrate, METH_NOARGS, calibrate_doc},
+    {"_always", runtime_always, METH_O, NULL},
 #if PY_VERSION_HEX >= 0x030C0000
     FAST("_py_start", frames_py_start),
     FAST("_py_resume", frames_py_resume),

@@ -87,7 +87,19 @@ void tree_line_slow(cyp_frame *frame, unsigned line, int count);
 void tree_enter_worker(cyp_frame *frame, const cyp_frame *owner, const cyp_function *function);
 
 /* threads.c */
-thread_state *threads_current(void);    /* creates it; NULL when nothing is recorded */
+/* The one thread-local slot of all probes (see cyp_known_thread in probe.h). Initial-exec, so that its distance from the
+   thread pointer is the same in every thread. */
+extern __thread cyp_thread *current_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+thread_state *threads_attach(void);     /* creates the thread's state; NULL when nothing is recorded */
+
+/* The state of the calling thread; NULL when nothing is recorded. */
+static inline thread_state *threads_current(void) {
+    thread_state *thread = (thread_state *)current_thread;
+    if (thread && thread->generation == recording.generation && CYP_LIKELY(thread->base.attention != CYP_STOPPED))
+        return thread;
+    return threads_attach();
+}
 cyp_thread *threads_current_base(void);
 ptrdiff_t threads_offset(void);
 int threads_init(void);
@@ -112,6 +124,7 @@ void callables_attach_module(const void *address);
 /* functions.c */
 int functions_init(void);
 int functions_hide(PyObject *prefix);
+const cyp_function *functions_known(PyCodeObject *code);
 const cyp_function *functions_of_code(PyCodeObject *code, PyObject *globals);
 cyp_function *functions_new(const char *module, const char *name, const char *file, int line, int kind, int language);
 
@@ -122,6 +135,16 @@ void frames_end(void);
 void frames_enter(const cyp_function *function, bool resumed);
 void frames_leave(const cyp_function *function, bool raised);
 void frames_line(const cyp_function *function, int line);
+
+/* calibrate.c */
+enum { CALIBRATED_LOOPS = 4 };          /* of Python: an empty one, calls of Python, calls of C, lines */
+double calibrate_clock(void);
+void calibrate_probes(double *call_ns, double *line_ns);
+PyObject *calibrate_namespace(void);
+int calibrate_python(PyObject *namespace, double *each);
+
+/* runtime.c */
+const cyp_runtime *runtime_modules_api(void);
 
 /* snapshot.c */
 PyObject *snapshot_take(uint64_t end_ns);

@@ -19,15 +19,13 @@ thread_state *all_threads;
 static int last_id;
 static pthread_key_t end_of_thread;
 
-/* The one thread-local slot of all probes (see cyp_known_thread in probe.h). Initial-exec, so that its distance from the
-   thread pointer is the same in every thread. */
-static __thread cyp_thread *current __attribute__((tls_model("initial-exec")));
+__thread cyp_thread *current_thread;
 
 ptrdiff_t threads_offset(void) {
 #ifdef CYP_THREAD_POINTER
     char *base;
     CYP_THREAD_POINTER(base);
-    return (char *)&current - base;
+    return (char *)&current_thread - base;
 #else
     return 0;
 #endif
@@ -78,7 +76,7 @@ static void end_thread(void *state) {
     if (thread->schedstat >= 0) close(thread->schedstat);
     thread->schedstat = -1;
     pthread_mutex_unlock(&registry_lock);
-    current = NULL;
+    current_thread = NULL;
 }
 
 static void begin_tree(thread_state *thread) {
@@ -112,8 +110,8 @@ static thread_state *new_thread(void) {
     return thread;
 }
 
-thread_state *threads_current(void) {
-    thread_state *thread = (thread_state *)current;
+thread_state *threads_attach(void) {
+    thread_state *thread = (thread_state *)current_thread;
     if (!is_recording()) return NULL;
     if (thread && thread->generation == recording.generation)
         return thread->base.attention == CYP_STOPPED ? NULL : thread;
@@ -129,7 +127,7 @@ thread_state *threads_current(void) {
     if (thread) begin_tree(thread);
     pthread_mutex_unlock(&registry_lock);
     if (thread) {
-        current = &thread->base;
+        current_thread = &thread->base;
         pthread_setspecific(end_of_thread, thread);
     }
     return thread;

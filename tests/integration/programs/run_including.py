@@ -1,0 +1,3 @@
+import including
+
+print(including.drive(30))

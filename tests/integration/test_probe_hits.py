@@ -1,0 +1,36 @@
+"""Line hits as the author of the source reads them: each source says them itself, in its comments "hits N"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recording import Recording, expected_hits, record
+
+pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("lines")]
+
+
+@pytest.mark.parametrize(
+    ("script", "sources"),
+    [
+        ("run_loops.py", ["loops.pyx"]),
+        ("run_kinds.py", ["kinds.pyx"]),
+        ("run_including.py", ["including.pyx", "part.pxi", "shared.pxd"]),
+    ],
+)
+def test_every_line_is_hit_as_often_as_its_comment_says(tmp_path: Path, script: str, sources: list[str]) -> None:
+    recording = record(tmp_path, script, lines=True, arguments=("errors.txt",) if "kinds" in script else ())
+    hits = recording.hits()
+    wanted = {place: count for source in sources for place, count in expected_hits(source).items()}
+    assert {place: hits.get(place, 0) for place in wanted} == wanted
+    _lines_add_up(recording)
+
+
+def _lines_add_up(recording: Recording) -> None:
+    """The lines of a function hold its self time, to the nanosecond and rounding."""
+    by_function: dict[int, float] = {}
+    for line in recording.data["lines"]:
+        by_function[line["function"]] = by_function.get(line["function"], 0.0) + line["self_s"]
+    for function in recording.data["functions"]:
+        if function["id"] in by_function:
+            assert by_function[function["id"]] == pytest.approx(function["self_s"], rel=0.02, abs=2e-6), function["name"]
