@@ -61,6 +61,15 @@ class NodeTimes:
     best: list[int]
     raw: list[int]
 
+    def with_settled(self, settled: list[int]) -> NodeTimes:
+        """These times, with a node's range closed where `settled` holds its true time (not -1)."""
+        if not settled:
+            return self
+        return NodeTimes(
+            *([own if own >= 0 else old for own, old in zip(settled, times, strict=True)]
+              for times in (self.least, self.best, self.raw))
+        )  # fmt: skip
+
 
 def node_times(tree: CallTree, functions: list[Function], cost: ProbeCost, line_hits: list[int]) -> NodeTimes:
     """Takes the probes' cost off the measured self times. No time falls below zero.

@@ -85,6 +85,8 @@ class Profile:
 
     `functions[i].id == i`. `files` are the files that line records point into, `scores` Cython's annotation score per
     file and line, `source_hashes` the sha256 of each source file as it was when it ran, `notes` sentences for the user.
+    `settled_ns`, when not empty, holds each node's self time as a second run without its probe settled it, -1 where none did.
+    `baseline_ns_per_call` gives by function id what a call took, callees left out, in a run with function probes only.
     """
 
     run: Run
@@ -97,6 +99,8 @@ class Profile:
     scores: dict[str, dict[int, int]] = field(default_factory=dict)
     source_hashes: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    baseline_ns_per_call: dict[int, float] = field(default_factory=dict)
+    settled_ns: list[int] = field(default_factory=list)
 
     @cached_property
     def node_times(self) -> NodeTimes:
@@ -104,7 +108,7 @@ class Profile:
         hits = [0] * len(self.tree)
         for node, count in zip(self.lines.node, self.lines.hits, strict=True):
             hits[node] += count
-        return node_times(self.tree, self.functions, self.run.cost, hits)
+        return node_times(self.tree, self.functions, self.run.cost, hits).with_settled(self.settled_ns)
 
     @cached_property
     def node_totals(self) -> list[int]:
@@ -189,6 +193,17 @@ class Profile:
             for key in sorted(hits)
             for function, file, line in (key,)
         ]
+
+    @cached_property
+    def line_slowdown(self) -> dict[int, float]:
+        """How many times longer a call took with line probes than with function probes only, callees left out, by function
+        id; only for functions whose baseline is known."""
+        times = self.function_times
+        return {
+            function: times[function].self_ns / times[function].calls / baseline
+            for function, baseline in self.baseline_ns_per_call.items()
+            if baseline > 0 and times[function].calls
+        }
 
     @cached_property
     def _outermost_nodes(self) -> list[int]:

@@ -44,8 +44,7 @@ static void frame_event(PyFrameObject *frame, int what, PyObject *arg) {
 static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     (void)self;
     if (!is_recording()) return 0;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    /* A pending exception has been put aside by the interpreter (Python/ceval.c, call_trace_protected). */
     switch (what) {
     case PyTrace_CALL:
     case PyTrace_RETURN: frame_event(frame, what, arg); break;
@@ -54,12 +53,7 @@ static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject
     case PyTrace_C_EXCEPTION: frames_leave(callables_function(arg, NULL), true); break;
     default: break;
     }
-    if (PyErr_Occurred()) {
-        Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(traceback);
-        return -1;
-    }
-    PyErr_Restore(type, value, traceback);
-    return 0;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {

@@ -67,7 +67,9 @@ class Recording:
         return {thread: calls for thread, calls in found.items() if calls}
 
 
-def record(folder: Path, script: str, *, lines: bool, arguments: tuple[str, ...] = (), options: tuple[str, ...] = ()) -> Recording:
+def record(
+    folder: Path, script: str, *, lines: bool, arguments: tuple[str, ...] = (), options: tuple[str, ...] = ()
+) -> Recording:
     """Runs one of the programs in a copy of their folder, with line probes or with function probes only."""
     shutil.copytree(PROGRAMS, folder, dirs_exist_ok=True)
     out = folder / "out.json"
@@ -81,9 +83,7 @@ def record(folder: Path, script: str, *, lines: bool, arguments: tuple[str, ...]
 
 
 def _cyprof(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "cyprof", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run([sys.executable, "-m", "cyprof", *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return done
 

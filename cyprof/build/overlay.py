@@ -1,0 +1,275 @@
+"""The import finder that puts probed extensions in the place of a program's own modules.
+
+It stands first on `sys.meta_path` and answers only for modules whose source it would find where Python looks: for every
+other import it costs a look at the listings of the user's own folders, and nothing at all inside installed packages.
+"""
+
+# ruff: noqa: PTH100, PTH109, PTH119, PTH120, PTH121, PTH122
+# Paths are plain strings here: every import of the user's program passes, and must not pay for Path.
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder
+from importlib.util import spec_from_file_location
+from types import ModuleType
+from typing import Any, NamedTuple, NoReturn
+
+from cyprof.build.demand import build_elsewhere
+from cyprof.build.locate import Folders, Found, python_owns
+from cyprof.errors import BuildError
+
+
+class Built(NamedTuple):
+    """A probed extension: paths of the extension, of the source it was made from and of the hook's report.
+
+    `loose` is false for a module of an installed project, known by its name alone: the source may not be there.
+    """
+
+    extension: str
+    source: str
+    report: str
+    loose: bool = True
+
+
+class Overlay:
+    """The probed modules of a program by name. `probes` are the fields of the ProbeOptions they were built with;
+    `skipped` tells why a module of pure Python mode was left as plain Python."""
+
+    def __init__(
+        self,
+        modules: dict[str, Built],
+        probes: dict[str, Any] | None = None,
+        skipped: dict[str, str] | None = None,
+    ) -> None:
+        self.modules = modules
+        self.probes = probes or {}
+        self.skipped = skipped or {}
+
+    def __repr__(self) -> str:
+        return f"Overlay({self.modules!r}, {self.probes!r}, {self.skipped!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Overlay) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_json(self) -> dict[str, Any]:
+        """The overlay as a value of plain dicts, lists and strings."""
+        modules = {name: built._asdict() for name, built in self.modules.items()}
+        return {"modules": modules, "probes": self.probes, "skipped": self.skipped}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Overlay:
+        """The overlay that `to_json` described."""
+        modules = {name: Built(**built) for name, built in value["modules"].items()}
+        return cls(modules, dict(value["probes"]), dict(value["skipped"]))
+
+
+def install(
+    overlay: Overlay,
+    *,
+    build_missing: bool,
+    progress: Callable[[str], None] | None = None,
+    on_failure: Callable[[BuildError], NoReturn] | None = None,
+) -> None:
+    """Puts the finder first on `sys.meta_path`; called again, it moves it there and exchanges the overlay.
+
+    With `build_missing`, a source that is not in the overlay is built when it is imported, in another process, and
+    `progress` is told so. `on_failure` ends the program when that fails; by default with the message on stderr and exit
+    code 3.
+    """
+    uninstall()
+    sys.meta_path.insert(0, _Finder(overlay, build_missing, progress or _silent, on_failure or _end))
+
+
+def uninstall() -> None:
+    """Takes the finder away. Modules that were loaded through it stay."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+
+
+def loaded() -> list[str]:
+    """The names of the modules that were loaded from probed extensions, in order."""
+    return list(_loaded)
+
+
+def current() -> Overlay | None:
+    """The overlay in force, modules built on demand included; None when no finder is installed."""
+    return next((finder.overlay for finder in sys.meta_path if isinstance(finder, _Finder)), None)
+
+
+_loaded: dict[str, None] = {}
+
+
+class _Loader(ExtensionFileLoader):
+    """Loads the extension at `extension`; the module shows the path that it would have without cyprof."""
+
+    def __init__(self, name: str, shown: str, extension: str, package: bool) -> None:
+        super().__init__(name, shown)
+        self._extension = extension
+        self._package = package
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module, with the names from `spec`."""
+        # Cython fills __file__ and __path__ from the spec it is created with, and that spec must name the real file.
+        real = ModuleSpec(spec.name, self, origin=self._extension, is_package=self._package)
+        real.submodule_search_locations = spec.submodule_search_locations
+        module = super().create_module(real)
+        module.__file__ = spec.origin
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the module's body."""
+        _loaded[module.__name__] = None
+        super().exec_module(module)
+
+    def is_package(self, fullname: str) -> bool:  # noqa: ARG002
+        """Whether the module is a package's own."""
+        return self._package
+
+    def get_source(self, fullname: str) -> str | None:  # type: ignore[override]  # noqa: ARG002
+        """The text of a .py compiled in pure Python mode, None for any other module: so does a plain build."""
+        if not self.path.endswith(".py"):
+            return None
+        from importlib.util import decode_source
+
+        return decode_source(self.get_data(self.path))
+
+
+class _Finder:
+    def __init__(
+        self,
+        overlay: Overlay,
+        build_missing: bool,
+        progress: Callable[[str], None],
+        on_failure: Callable[[BuildError], NoReturn],
+    ) -> None:
+        self.overlay = overlay
+        self._build_missing = build_missing
+        self._progress = progress
+        self._on_failure = on_failure
+        self._folders = Folders()
+        self._fixed = {name for name, built in overlay.modules.items() if not built.loose}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of a probed module, None for every other."""
+        if fullname in self._fixed:
+            return self._of_project(fullname, path, target)
+        found = self._find(fullname, path)
+        if found is None or fullname in self.overlay.skipped:
+            return None
+        built = self.overlay.modules.get(fullname)
+        if built is None or not _same(built.source, found.path):
+            if not self._build_missing:
+                return None
+            built = self._build(fullname, found)
+            if built is None:
+                return None
+        return self._spec(fullname, built, found)
+
+    def _find(self, fullname: str, path: Sequence[str] | None) -> Found | None:
+        """The source to build that Python would come to first for `fullname`, if it is one."""
+        name = fullname.rpartition(".")[2]
+        if path is None and python_owns(name):
+            return None
+        entries = [entry for entry in (sys.path if path is None else path) if isinstance(entry, str)]
+        local = [entry for entry in entries if self._folders.is_local(entry or _here())]
+        if not any(self._may_hold(entry or _here(), name) for entry in local):
+            return None
+        for entry in entries:
+            found = self._folders.find(entry or _here(), name)
+            if found is not None and found.kind != "namespace":
+                return found if found.kind == "cython" else None
+        return None
+
+    def _may_hold(self, folder: str, name: str) -> bool:
+        names = self._folders.names(folder)
+        return name in names or name + ".pyx" in names or name + ".py" in names
+
+    def _build(self, fullname: str, found: Found) -> Built | None:
+        path = os.path.abspath(found.path)
+        root = os.path.dirname(path)
+        for _ in range(fullname.count(".") + int(found.package)):
+            root = os.path.dirname(root)
+        request = {
+            "module": fullname,
+            "path": path,
+            "root": root,
+            "package": found.package,
+            "probes": self.overlay.probes,
+            "search_path": [entry or _here() for entry in sys.path],
+        }
+        made = build_elsewhere(request, self._progress)
+        if "overlay" not in made:
+            words = made.get("error", [f"The build of {path} was stopped.", "Try again."])
+            self._on_failure(BuildError(*words))
+        more = Overlay.from_json(made["overlay"])
+        self.overlay.modules.update(more.modules)
+        self.overlay.skipped.update(more.skipped)
+        return more.modules.get(fullname)
+
+    def _spec(self, fullname: str, built: Built, found: Found) -> ModuleSpec | None:
+        shown = self._shown_path(found)
+        loader = _Loader(fullname, shown, built.extension, found.package)
+        inside = [os.path.dirname(shown)] if found.package else None
+        return spec_from_file_location(fullname, shown, loader=loader, submodule_search_locations=inside)
+
+    def _shown_path(self, found: Found) -> str:
+        """What `__file__` says: the author's own extension beside the source, or where it would be."""
+        stem, suffix = os.path.splitext(os.path.abspath(found.path))
+        names = self._folders.names(os.path.dirname(stem))
+        for ending in EXTENSION_SUFFIXES:
+            if os.path.basename(stem) + ending in names:
+                return stem + ending
+        return stem + (suffix if suffix == ".py" else EXTENSION_SUFFIXES[0])
+
+    def _of_project(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        built = self.overlay.modules[fullname]
+        original = _original(fullname, path, target)
+        if original is None or original.origin is None:
+            return None
+        inside = original.submodule_search_locations
+        loader = _Loader(fullname, original.origin, built.extension, inside is not None)
+        return spec_from_file_location(fullname, original.origin, loader=loader, submodule_search_locations=inside)
+
+
+def _original(fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+    """What the program would import without the overlay: the other finders are asked in their order."""
+    for finder in [*sys.meta_path, PathFinder]:
+        if isinstance(finder, _Finder):
+            continue
+        find = getattr(finder, "find_spec", None)
+        spec = find(fullname, path, target) if find is not None else None
+        if isinstance(spec, ModuleSpec):
+            return spec
+    return None
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return one == other or os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
+
+
+def _silent(text: str) -> None:
+    """Progress nobody asked for."""
+
+
+def _end(error: BuildError) -> NoReturn:
+    """Ends the program as the command line does for a build that failed before it: no `except` of its own may go on."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os.write(2, f"cyprof: {error}\n".encode("utf-8", "backslashreplace"))
+    os._exit(error.exit_code)
