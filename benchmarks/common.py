@@ -46,10 +46,10 @@ def build(folder: Path, source: str, way: str, optimisation: str = "-O2") -> Mod
     else:
         _run([sys.executable, "-m", "cython", "-3", *(f"-X{directive}" for directive in directives), str(pyx)])
     extension = pyx.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
-    _run(
-        ["gcc", "-shared", "-fPIC", optimisation, "-g", "-w", *(f"-D{macro}" for macro in macros)]
-        + ["-I", sysconfig.get_paths()["include"], str(pyx.with_suffix(".c")), "-o", str(extension)]
-    )
+    macro_options = [f"-D{macro}" for macro in macros]
+    include = ["-I", sysconfig.get_paths()["include"]]
+    c_file = str(pyx.with_suffix(".c"))
+    _run(["gcc", "-shared", "-fPIC", optimisation, "-g", "-w", *macro_options, *include, c_file, "-o", str(extension)])
     spec = importlib.util.spec_from_file_location(name, extension)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -31,9 +31,9 @@ def wide_functions(profile: Profile) -> list[Function]:
 def settle(first: Profile, second: Profile, without: list[Function]) -> Profile:
     """`first` with its times settled by `second`, a run of the same program with no probes in the functions `without`.
 
-    In the second run their time is their callers', and true, since no probe disturbed it. Each probed function forms a group with
-    the functions of `without` that it calls, directly or through one another; the group's time in the second run is shared
-    out as the first run's best estimates are. The counts, and the times outside such groups, stay those of the first run.
+    In the second run their time is their callers', and true, since no probe disturbed it. Each probed function forms a
+    group with the functions of `without` that it calls, directly or through one another; the group's time in the second run
+    is shared out as the best estimates of the first are. The counts, and the times outside such groups, stay as they were.
     """
     gone = {function.id for function in without}
     owners = _owners(first, gone)
