@@ -46,7 +46,7 @@ def _path(scope: Any) -> list[str]:
     """The names of the classes and functions around a function defined in `scope`, outermost first."""
     parts: list[str] = []
     while scope is not None and not scope.is_module_scope:
-        if getattr(scope, "is_py_class_scope", False) or getattr(scope, "is_c_class_scope", False):
+        if any(getattr(scope, f"is_{kind}_class_scope", False) for kind in ("py", "c", "cpp")):
             parts.insert(0, str(getattr(scope, "class_name", scope.name)))
         elif getattr(scope, "is_closure_scope", False) or scope.is_local_scope:
             parts[:0] = [_function_of(scope), "<locals>"]

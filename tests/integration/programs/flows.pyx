@@ -31,6 +31,7 @@ def survive(int n):
 
 def survive_nogil():
     cdef int bad = 0
+    cdef double value
     for value in (1.0, -1.0, -2.0):
         try:
             with nogil:
