@@ -2,8 +2,8 @@
 
     python benchmarks/three_shares.py [ROUNDS]
 
-Prints the share of each family (a function with its loop) by cyprof, by cyprof --calibrate, by cProfile on a build with Cython's
-own profiling, and true (a build without any), each round running all of them; cProfile's run is given a tenth of the calls.
+Prints the share of each family (a function with its loop) by cyprof, by cyprof --calibrate, by cProfile on a build with stock
+profiling, and true (a build without any), each round running all of them; cProfile's run is given a tenth of the calls.
 """
 
 from __future__ import annotations

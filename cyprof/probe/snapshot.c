@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PARENT, FUNCTION, THREAD, CALLS, EXACT_CALLS, RESUMES, RAISED, SELF_NS, WAIT_NS, CALL_LINE, NODE_COLUMNS };
 enum { LINE_NODE, LINE_FILE, LINE_LINE, LINE_HITS, LINE_SELF_NS, LINE_COLUMNS };
@@ -136,6 +137,8 @@ static int add_thread(snapshot *shot, thread_state *thread) {
     char name[160];
     if (thread->name[0])
         snprintf(name, sizeof name, "%s", thread->name);
+    else if (thread->tid == (long)getpid())
+        snprintf(name, sizeof name, "MainThread");
     else
         snprintf(name, sizeof name, thread->worker ? "OpenMP worker %d" : "thread %d", thread->id);
     uint64_t end = thread->end_ns ? thread->end_ns : thread->booked_until_ns;

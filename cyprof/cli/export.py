@@ -1,0 +1,48 @@
+"""`cyprof export`: a recorded run for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import render
+from ..errors import UsageError
+from ..model import Profile
+from ..view import ViewOptions
+from .options import add_general, add_output
+from .parser import Parser
+from .session import Session
+from .terminal import Terminal
+
+
+def main(words: Sequence[str], terminal: Terminal) -> int:
+    """Runs the command and returns its exit code."""
+    session = Session.open(_parser(), words, terminal)
+    path = session.output
+    known = " ".join(render.suffixes("export"))
+    if session.target.kind != "saved":
+        raise UsageError(
+            f"{session.target.value} is no recorded run.",
+            f"Record it first: cyprof run {session.target.value} -o run.cyprof",
+        )
+    if path is None:
+        raise UsageError("cyprof export: no file to write was given.", f"Name one with -o; its suffix says what: {known}")
+    render.check_output(path, "export")
+
+    def write(profile: Profile, options: ViewOptions) -> None:
+        render.write(profile, path, options, "export")
+        session.wrote(path)
+
+    return session.run(write)
+
+
+def _parser() -> Parser:
+    kinds = "\n".join(f"  {found.suffix:<18} {found.description}" for found in render.renderers("export"))
+    parser = Parser(
+        "export",
+        f"Writes a recorded run for another tool. The suffix of the file says what is written:\n\n{kinds}",
+        ["cyprof run train.py -o run.cyprof", "cyprof export run.cyprof -o run.json"],
+        operand="FILE.cyprof",
+    )
+    add_output(parser, "the file to write")
+    add_general(parser)
+    return parser

@@ -1,0 +1,49 @@
+"""`cyprof graph`: the call graph of a run as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from .. import render
+from ..model import Profile
+from ..view import ViewOptions
+from .options import add_general, add_output, add_recording, add_selection, add_target
+from .parser import Parser
+from .session import Session
+from .terminal import Terminal
+
+_DEFAULT = Path("graph.svg")
+
+
+def main(words: Sequence[str], terminal: Terminal) -> int:
+    """Runs the command and returns its exit code."""
+    session = Session.open(_parser(), words, terminal)
+    path = session.output or _DEFAULT
+    render.check_output(path, "graph")
+
+    def draw(profile: Profile, options: ViewOptions) -> None:
+        terminal.progress(f"drawing {path}")
+        render.write(profile, path, options, "graph")
+        session.wrote(path)
+
+    return session.run(draw)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "graph",
+        "Runs a program and draws its call graph: Python functions, Cython functions and C functions in one picture.",
+        [
+            "cyprof graph train.py -o graph.png",
+            "cyprof graph train.py -o graph.svg -- --epochs 2     the program gets --epochs 2",
+            'cyprof graph -c "import kernel; kernel.solve(1000)"  writes graph.svg',
+            "cyprof graph run.cyprof -o graph.pdf --hide 'numpy*'  from a recorded run",
+        ],
+    )
+    add_output(parser, f"the picture; its suffix says which kind: {' '.join(render.suffixes('graph'))} (default: {_DEFAULT})")
+    add_target(parser)
+    add_recording(parser)
+    add_selection(parser)
+    add_general(parser)
+    return parser

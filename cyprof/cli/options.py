@@ -1,0 +1,150 @@
+"""The options that commands share, and what they mean to the rest of cyprof."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..collect import RecordOptions
+from ..view import ViewOptions
+from ..view.table import SORTS
+from .parser import Parser
+
+CLOCKS = ("auto", "exact", "sampled")
+
+
+def percent(text: str) -> float:
+    """A percentage from 0 to 100, with or without its sign. Raises ArgumentTypeError."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise ArgumentTypeError(f"{text!r} is no percentage from 0 to 100")
+    return value
+
+
+def positive(text: str) -> int:
+    """A whole number above 0. Raises ArgumentTypeError."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def add_target(parser: Parser) -> None:
+    """-m and -c, the other forms of TARGET."""
+    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof, or")
+    group.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
+    group.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
+
+
+def add_output(parser: Parser, meaning: str) -> None:
+    """-o."""
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=meaning)
+
+
+def add_recording(parser: Parser) -> None:
+    """How a run is recorded."""
+    group = parser.add_argument_group("recording")
+    meaning = "exact reads the clock at each call, sampled leaves it to a thread, auto (default) does both in turn"
+    group.add_argument("--clock", choices=CLOCKS, default="auto", help=meaning)
+
+
+def add_selection(parser: Parser) -> None:
+    """Which functions are shown."""
+    group = parser.add_argument_group(
+        "what is shown", "PATTERN is a module, a function's name, or module:name, in which * and ? fit anything."
+    )
+    group.add_argument("--only", action="append", metavar="PATTERN", help="only Python and Cython functions that match")
+    group.add_argument("--hide", action="append", metavar="PATTERN", help="leave functions out")
+    group.add_argument("--show", action="append", metavar="PATTERN", help="keep functions, however small their share")
+    least = "leave out functions of others that take less of the time (default: 0.5)"
+    group.add_argument("--min-share", type=percent, default=0.5, metavar="PERCENT", help=least)
+    group.add_argument("--all", action="store_true", dest="everything", help="leave nothing out")
+    group.add_argument("--threads", action="store_true", help="show threads apart")
+
+
+def add_table(parser: Parser) -> None:
+    """How a table is laid out."""
+    group = parser.add_argument_group("the table")
+    columns = f"one of {', '.join(SORTS)} (default: self)"
+    group.add_argument("--sort", choices=list(SORTS), default="self", metavar="COLUMN", help=columns)
+    group.add_argument("--top", type=positive, metavar="N", help="the first N rows")
+    group.add_argument("--explain", action="store_true", help="say what each column means")
+
+
+def add_general(parser: Parser) -> None:
+    """Options that every command has."""
+    group = parser.add_argument_group("general")
+    group.add_argument("--quiet", action="store_true", help="no progress and no notes")
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error, and compilers' whole output")
+
+
+def record_options(options: Namespace, *, lines: bool, progress: bool) -> RecordOptions:
+    """How the options want a run recorded."""
+    return RecordOptions(
+        clock=getattr(options, "clock", "auto"),
+        lines=lines,
+        only=tuple(getattr(options, "only", None) or ()),
+        progress=progress,
+    )
+
+
+def view_options(options: Namespace) -> ViewOptions:
+    """How the options want a profile shown; what a command does not offer stays as by default."""
+    given: dict[str, Any] = {name: getattr(options, name) for name in _VIEW if getattr(options, name, None) is not None}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return ViewOptions(**given)
+
+
+_VIEW = ("min_share", "hide", "show", "everything", "sort", "top", "explain", "only", "threads")
+
+
+def setting_checks() -> dict[str, tuple[str, Callable[[Any], Any]]]:
+    """The keys of [tool.cyprof]: for each the option's name in a namespace, and a check that raises ArgumentTypeError."""
+    return {
+        "only": ("only", _patterns),
+        "hide": ("hide", _patterns),
+        "show": ("show", _patterns),
+        "clock": ("clock", _one_of(CLOCKS)),
+        "sort": ("sort", _one_of(tuple(SORTS))),
+        "min-share": ("min_share", _number(percent)),
+        "top": ("top", _number(positive)),
+        "all": ("everything", _truth),
+        "threads": ("threads", _truth),
+        "explain": ("explain", _truth),
+        "quiet": ("quiet", _truth),
+    }
+
+
+def _patterns(value: Any) -> list[str]:
+    patterns = [value] if isinstance(value, str) else value
+    if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+        raise ArgumentTypeError("it takes a pattern or a list of patterns")
+    return patterns
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ArgumentTypeError("it is true or false")
+    return value
+
+
+def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in words:
+            raise ArgumentTypeError(f"it is one of {', '.join(words)}")
+        return str(value)
+
+    return check
+
+
+def _number(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ArgumentTypeError("it is a number")
+        return parse(str(value))
+
+    return check

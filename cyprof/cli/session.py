@@ -1,0 +1,69 @@
+"""What all commands do the same way: read the words, look before the leap, record, show, and end with the right code."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..collect import record
+from ..errors import CyprofError
+from ..model import Profile
+from ..target import Target, resolve
+from ..view import ViewOptions
+from .config import defaults
+from .options import record_options, view_options
+from .parser import Parser
+from .terminal import Terminal
+
+Show = Callable[[Profile, ViewOptions], None]
+
+
+@dataclass
+class Session:
+    """One command on one target: its options, what it was told to look at, and where it prints."""
+
+    parser: Parser
+    options: Namespace
+    target: Target
+    terminal: Terminal
+
+    @classmethod
+    def open(cls, parser: Parser, words: Sequence[str], terminal: Terminal) -> Session:
+        """Reads and checks the words behind a command. Raises UsageError."""
+        options, target = parser.read(words, defaults())
+        terminal.quiet = options.quiet
+        return cls(parser, options, resolve(target, parser.prog), terminal)
+
+    @property
+    def output(self) -> Path | None:
+        """The file named by -o."""
+        path = self.options.output
+        return path if isinstance(path, Path) else None
+
+    def default_output(self, suffix: str) -> Path:
+        """Where a recording of this target goes in the current folder when no file was named."""
+        if self.target.kind == "code":
+            return Path(f"code{suffix}")
+        name = self.target.value if self.target.kind == "module" else Path(self.target.value).absolute().stem
+        return Path(f"{name}{suffix}")
+
+    def run(self, show: Show, *, lines: bool = False) -> int:
+        """Records the target, hands its profile to `show`, and returns the exit code: the program's own unless it is 0."""
+        options = record_options(self.options, lines=lines, progress=self.terminal.shows_progress)
+        recording = record(self.target, options, self.terminal.progress)
+        try:
+            if recording.profile is None:
+                raise recording.lost or CyprofError("No profile was recorded.")
+            show(recording.profile, view_options(self.options))
+        except BrokenPipeError:
+            self.terminal.abandon_stdout()
+        except CyprofError as error:
+            self.terminal.error(error)
+            return recording.exit_code or error.exit_code
+        return recording.exit_code
+
+    def wrote(self, path: Path) -> None:
+        """Tells where an output lies."""
+        self.terminal.note(f"wrote {path}")

@@ -1,0 +1,49 @@
+"""`cyprof stats`: the table of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import render
+from ..model import Profile
+from ..view import ViewOptions
+from .options import add_general, add_output, add_recording, add_selection, add_table, add_target
+from .parser import Parser
+from .session import Session
+from .terminal import Terminal
+
+
+def main(words: Sequence[str], terminal: Terminal) -> int:
+    """Runs the command and returns its exit code."""
+    session = Session.open(_parser(), words, terminal)
+    path = session.output
+    if path is not None:
+        render.check_output(path, "stats")
+
+    def show(profile: Profile, options: ViewOptions) -> None:
+        if path is None:
+            terminal.table(render.stats_text(profile, options, terminal.width, terminal.color))
+            return
+        render.write(profile, path, options, "stats")
+        session.wrote(path)
+
+    return session.run(show)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "stats",
+        "Runs a program and prints a table of its functions in the layout of pstats, once the program has ended.",
+        [
+            "cyprof stats train.py",
+            "cyprof stats train.py --sort cumtime --top 20 -- --epochs 2",
+            "cyprof stats run.cyprof --only 'trainer.*'           from a recorded run",
+        ],
+    )
+    add_output(parser, f"write a file in place of the table: {' '.join(render.suffixes('stats'))}")
+    add_target(parser)
+    add_recording(parser)
+    add_selection(parser)
+    add_table(parser)
+    add_general(parser)
+    return parser

@@ -1,0 +1,139 @@
+"""The default collector: a scratch build with probes, run in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import marshal
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..build import build_loose
+from ..build.modules import find_sources
+from ..build.overlay import Overlay
+from ..cython.hook import ProbeOptions
+from ..errors import BuildError, CollectError
+from ..target import Target, held_back, program_path, run_process
+from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
+from .convert import Facts, to_profile
+from .registry import Progress, Recording, RecordOptions, collector
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+_CHILD = _ROOT / "cyprof" / "target" / "child.py"
+
+
+@collector("probes")
+def collect(target: Target, options: RecordOptions, progress: Progress) -> Recording:
+    """Builds what the target reaches, runs it, and returns its profile. Raises BuildError and CollectError."""
+    search_path = program_path(target)
+    sources = find_sources(_Start(target), search_path)
+    probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)
+    overlay = build_loose(sources, probes, progress, search_path)
+    progress(f"running {target.title}")
+    started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    with tempfile.TemporaryDirectory(prefix="cyprof-") as folder:
+        exit_code = _run(target, options, overlay, Path(folder))
+        result = _result(Path(folder))
+    if "error" in result:
+        raise BuildError(*result["error"])
+    if "raw" not in result:
+        return Recording(None, exit_code, _lost(exit_code))
+    facts = Facts(
+        target=target.title,
+        argv=(*target.words, *target.args),
+        exit_code=exit_code,
+        started=started,
+        clock=options.clock,
+        with_lines=options.lines,
+        cost=_calibrate(),
+    )
+    return Recording(to_profile(result, facts), exit_code)
+
+
+class _Start:
+    """The target as the scan for sources wants it: the program in a zip file is handed over as code."""
+
+    def __init__(self, target: Target) -> None:
+        self.script, self.module, self.code = target.script, target.module, target.code
+        if target.kind == "script" and is_archive(target.value):
+            from zipimport import zipimporter
+
+            self.script = None
+            self.code = zipimporter(target.value).get_source("__main__") or ""
+
+
+def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path) -> int:
+    """Starts the program's process with a request in `folder` and returns its exit code when it has ended."""
+    with _lifeline() as lifeline:
+        packed = target.kind == "script" and (Path(target.value).is_dir() or is_archive(target.value))
+        request = {
+            "kind": "folder" if packed else target.kind,
+            "value": target.value,
+            "path": absolute(target.value) if target.kind == "script" else "",
+            "first_path": first_path_entry(target),
+            "words": target.words,
+            "args": list(target.args),
+            "root": str(_ROOT),
+            "overlay": overlay.to_json(),
+            "build_missing": True,
+            "clock": options.clock,
+            "lines": options.lines,
+            "progress": options.progress,
+            "result": str(folder / "result"),
+            "lifeline": lifeline,
+            "parent": os.getpid(),
+            "unblock": held_back(),
+        }
+        path = folder / "request"
+        path.write_bytes(marshal.dumps(request))
+        return run_process([sys.executable, *interpreter_flags(), str(_CHILD), str(path)], os.environ)
+
+
+@contextlib.contextmanager
+def _lifeline() -> Iterator[int]:
+    """The end of a pipe that closes when this process is gone, however it went."""
+    read_end, write_end = os.pipe()
+    try:
+        os.set_inheritable(read_end, True)
+        yield read_end
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+
+
+def _result(folder: Path) -> dict[str, Any]:
+    """What the program's process left behind; empty when that is nothing."""
+    try:
+        data = (folder / "result").read_bytes()
+    except FileNotFoundError:
+        return {}
+    result = marshal.loads(data)
+    assert isinstance(result, dict)
+    return result
+
+
+def _lost(exit_code: int) -> CollectError:
+    if exit_code < 0:
+        try:
+            name = signal.Signals(-exit_code).name
+        except ValueError:
+            name = f"signal {-exit_code}"
+        return CollectError(
+            f"The program was ended by {name}, and its profile was lost with it.",
+            "End it with Ctrl-C (SIGINT) to get a profile of what it did so far.",
+        )
+    return CollectError(
+        f"The program left with exit code {exit_code} without giving its profile back (os._exit or os.exec).",
+        "A profile is written when a program returns, raises or calls sys.exit.",
+    )
+
+
+def _calibrate() -> dict[str, float]:
+    cost = import_module("cyprof.probe._runtime").calibrate()
+    return {str(name): float(value) for name, value in cost.items()}

@@ -1,0 +1,64 @@
+"""What no probe reached, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..build.overlay import Overlay
+from ..cython.report import ModuleReport
+from ..model import Profile, Unseen
+
+_CYTHON_MARK = b"cython_runtime"
+"""The name of a module that every extension from Cython makes for itself."""
+_NAMED = 3
+
+
+def unseen_of_reports(reports: Sequence[ModuleReport], overlay: Overlay) -> list[Unseen]:
+    """Functions left without probes, and modules that were left as plain Python."""
+    unseen = [
+        Unseen(f"{report.module}.{one['name']}", str(one["reason"]), str(one.get("hint", "")))
+        for report in reports
+        for one in report.unseen
+    ]
+    unseen += [Unseen(module, reason, "It ran as plain Python.") for module, reason in overlay.skipped.items()]
+    return unseen
+
+
+def unprobed_packages(profile: Profile, extensions: Sequence[tuple[str, str]]) -> list[Unseen]:
+    """Cython modules that were loaded as they were installed and whose functions were called, by top-level package.
+
+    `extensions` are the names and files of the compiled modules without probes. The share is the time spent in their
+    functions, which show as C functions without anything below them.
+    """
+    spent: dict[str, int] = defaultdict(int)
+    for node, number in enumerate(profile.tree.function):
+        function = profile.functions[number]
+        if function.language == "c":
+            spent[function.module] += profile.tree.self_ns[node]
+    packages: dict[str, list[str]] = defaultdict(list)
+    for name, file in extensions:
+        if name in spent and _is_cython(file):
+            packages[name.partition(".")[0]].append(name)
+    whole = max(1, sum(profile.tree.self_ns))
+    return [
+        Unseen(
+            package,
+            f"built without probes: {_some(sorted(names))}; what its functions call is not seen",
+            share=min(1.0, sum(spent[name] for name in names) / whole),
+        )
+        for package, names in sorted(packages.items())
+    ]
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _is_cython(file: str) -> bool:
+    try:
+        return _CYTHON_MARK in Path(file).read_bytes()
+    except OSError:
+        return False

@@ -1,0 +1,27 @@
+"""From what is shown to bytes. One small module for each format; each registers itself."""
+
+from .registry import (
+    DrawingError,
+    Renderer,
+    check_output,
+    find,
+    renderer,
+    renderers,
+    suffixes,
+    write,
+    write_bytes,
+)
+from .text import stats_text
+
+__all__ = [
+    "DrawingError",
+    "Renderer",
+    "check_output",
+    "find",
+    "renderer",
+    "renderers",
+    "stats_text",
+    "suffixes",
+    "write",
+    "write_bytes",
+]

@@ -1,0 +1,149 @@
+"""Which file names can be written, and by what. A renderer is one function that registers itself."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from ..errors import RenderError, UsageError
+from ..model import Profile
+from ..view import ViewOptions
+
+Render = Callable[[Profile, ViewOptions], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """A registered renderer: the suffix it writes, the commands (groups) it serves, what it gives."""
+
+    suffix: str
+    groups: tuple[str, ...]
+    description: str
+    render: Render
+
+
+class DrawingError(RenderError):
+    """A picture could not be drawn. `dot` is its source, kept beside the output by `write`."""
+
+    def __init__(self, message: str, hint: str, dot: str) -> None:
+        super().__init__(message, hint)
+        self.dot = dot
+
+
+_renderers: dict[tuple[str, str], Renderer] = {}
+
+
+def renderer(suffix: str, *, description: str, groups: tuple[str, ...] = ("export",)) -> Callable[[Render], Render]:
+    """Registers a function `(profile, options) -> bytes` for a suffix such as `.json` in one or more groups: `graph`,
+    `export`, `lines`. Raises ValueError when the suffix is taken in one of them."""
+
+    def register(render: Render) -> Render:
+        for group in groups:
+            if (group, suffix) in _renderers:
+                raise ValueError(f"two renderers write {suffix} in group {group}")
+            _renderers[group, suffix] = Renderer(suffix, groups, description, render)
+        return render
+
+    return register
+
+
+@cache
+def _load_all() -> None:
+    """Imports every module of this package, so that each can register what it writes."""
+    package = __package__ or "cyprof.render"
+    for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{package}."):
+        if not module.name.rpartition(".")[2].endswith("_child"):
+            importlib.import_module(module.name)
+
+
+def renderers(group: str | None = None) -> list[Renderer]:
+    """All renderers, or those of one group, in the order they registered."""
+    _load_all()
+    if group is not None:
+        return [found for (of_group, _), found in _renderers.items() if of_group == group]
+    return list(dict.fromkeys(_renderers.values()))
+
+
+def suffixes(group: str) -> list[str]:
+    """The suffixes that a group writes."""
+    return [found.suffix for found in renderers(group)]
+
+
+def find(path: Path, group: str | None = None) -> Renderer:
+    """The renderer for a path; the longest suffix that fits wins. Raises UsageError when none does."""
+    fitting = [found for found in renderers(group) if path.name.lower().endswith(found.suffix)]
+    if not fitting:
+        known = " ".join(dict.fromkeys(found.suffix for found in renderers(group)))
+        what = f"the suffix {path.suffix}" if path.suffix else "a name without a suffix"
+        raise UsageError(f"{path} cannot be written: {what} is not known here.", f"Use one of {known}.")
+    return max(fitting, key=lambda found: len(found.suffix))
+
+
+def check_output(path: Path, group: str | None = None) -> None:
+    """Raises, before anything is run, what `write` could only say afterwards: UsageError for a suffix that the group
+    does not write, RenderError for a place that cannot be written."""
+    find(path, group)
+    folder = path.parent
+    if path.is_dir():
+        raise RenderError(f"{path} is a folder.", "Name a file to write.")
+    if not folder.is_dir():
+        raise RenderError(f"The folder {folder} does not exist.", "Make it first, or name another.")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise RenderError(f"{path} cannot be written: permission denied.", "Name another file.")
+    if not path.exists() and not os.access(folder, os.W_OK):
+        raise RenderError(f"The folder {folder} cannot be written: permission denied.", "Name another place.")
+
+
+def write(profile: Profile, path: Path, options: ViewOptions, group: str | None = None) -> Path:
+    """Renders a profile into a file, whole or not at all, and returns its path.
+
+    Raises UsageError for an unknown suffix and RenderError when drawing or writing fails; after a failed drawing the
+    .dot lies beside the output and the hint says where.
+    """
+    found = find(path, group)
+    try:
+        data = found.render(profile, options)
+    except DrawingError as error:
+        kept = path.with_suffix(".dot")
+        if kept.exists():  # never over a file that may be the user's own
+            kept = path.with_name(f"{path.name}.dot")
+        write_bytes(kept, error.dot.encode())
+        raise RenderError(error.message, f"{error.hint} The graph itself is kept in {kept}.") from error
+    write_bytes(path, data)
+    return path
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Writes a file atomically: a reader sees the old one or the new one. Raises RenderError."""
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)  # a pipe or a device has no other way
+            return
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+            Path(name).replace(target)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                Path(name).unlink()
+            raise
+    except OSError as error:
+        raise RenderError(
+            f"{path} cannot be written: {error.strerror or error}.", "Free the place, or name another file."
+        ) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,142 @@
+"""The `.cyprof` file: a fixed head (magic, version, length, checksum), then compressed JSON of parallel arrays.
+
+A file may come from anywhere. Nothing in it is executed, its size in memory is bounded, and `content.py` checks every
+value before a Profile is made of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import tempfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..errors import RenderError, StoreError
+from ..model import Profile
+from .content import ContentError, from_content, to_content
+
+SUFFIX = ".cyprof"
+VERSION = 1
+
+# The first byte is no text in any encoding, the line break shows a transfer that changed line ends.
+MAGIC = b"\x93cyprof\n"
+_HEAD = struct.Struct(">8sIQ32s")
+_LARGEST = 1 << 29
+"""No more bytes than this are unpacked: some 10 million nodes."""
+
+_RECORD_ANEW = "Record it again: cyprof run SCRIPT -o FILE.cyprof"
+
+
+def save(profile: Profile, path: str | os.PathLike[str]) -> Path:
+    """Writes a profile into a file, whole or not at all, and returns its path. Raises RenderError when it cannot."""
+    text = json.dumps(to_content(profile), separators=(",", ":"), allow_nan=False).encode("ascii")
+    payload = zlib.compress(text, 6)
+    head = _HEAD.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest())
+    place = Path(path)
+    try:
+        _replace(Path(os.path.realpath(place)), head + payload)
+    except OSError as error:
+        raise RenderError(
+            f"{place} cannot be written: {error.strerror or error}.", "Free the place, or name another file."
+        ) from error
+    return place
+
+
+def load(path: str | os.PathLike[str]) -> Profile:
+    """Reads a profile that `save` wrote. Raises StoreError for a file that is missing, foreign, damaged or too new."""
+    place = Path(path)
+    try:
+        data = place.read_bytes()
+    except OSError as error:
+        raise StoreError(
+            f"{place} cannot be read: {error.strerror or error}.", "Check the name; cyprof run writes such files."
+        ) from error
+    payload = _payload(place, data)
+    try:
+        return from_content(_parse(_unpack(place, payload)))
+    except (ContentError, ValueError, RecursionError) as error:
+        raise StoreError(f"{place} holds no valid profile: {error}.", _RECORD_ANEW) from error
+
+
+def is_profile(path: str | os.PathLike[str]) -> bool:
+    """Whether the file begins as a saved profile does. False when it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _payload(path: Path, data: bytes) -> bytes:
+    """The compressed part, after the head and the checksum have been checked."""
+    if not data:
+        raise StoreError(f"{path} is empty.", _RECORD_ANEW)
+    if not data.startswith(MAGIC[: len(data)]):
+        raise StoreError(f"{path} is not a cyprof profile.", "Name a file that cyprof run has written.")
+    if len(data) < _HEAD.size:
+        raise StoreError(f"{path} is truncated: it ends within its first {_HEAD.size} bytes.", _RECORD_ANEW)
+    _, version, length, digest = _HEAD.unpack_from(data)
+    if version > VERSION:
+        raise StoreError(
+            f"{path} was written by a newer cyprof (file version {version}, this one reads up to {VERSION}).",
+            "Update cyprof: pip install --upgrade cyprof",
+        )
+    if version < 1:
+        raise StoreError(f"{path} is damaged: it names file version {version}.", _RECORD_ANEW)
+    payload = data[_HEAD.size :]
+    if len(payload) < length:
+        raise StoreError(f"{path} is truncated: {len(payload):,} of {length:,} bytes are there.", _RECORD_ANEW)
+    if len(payload) > length or hashlib.sha256(payload).digest() != digest:
+        raise StoreError(f"{path} is damaged: its checksum does not fit its content.", _RECORD_ANEW)
+    return payload
+
+
+def _unpack(path: Path, payload: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        text = unpacker.decompress(payload, _LARGEST + 1)
+    except zlib.error as error:
+        raise StoreError(f"{path} is damaged: it cannot be unpacked.", _RECORD_ANEW) from error
+    if len(text) > _LARGEST:
+        raise StoreError(
+            f"{path} unpacks to more than {_LARGEST >> 20} MB.",
+            "Record a shorter run, or fewer functions: cyprof run SCRIPT --only PATTERN",
+        )
+    if not unpacker.eof or unpacker.unused_data:
+        raise StoreError(f"{path} is damaged: its compressed part is not whole.", _RECORD_ANEW)
+    return text
+
+
+def _parse(text: bytes) -> Any:
+    def refuse(word: str) -> NoReturn:
+        raise ContentError(f"{word} is no number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise ContentError(f"it is no JSON ({error.msg})") from error
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Writes beside the target and renames, so that a reader sees the old file or the new one."""
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)  # a pipe or a device has no other way
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    written = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mask = os.umask(0)
+        os.umask(mask)
+        written.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
+        written.replace(target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            written.unlink()
+        raise

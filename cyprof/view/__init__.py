@@ -1,0 +1,21 @@
+"""From a profile to what is shown. Pure functions: no file, no process, no clock."""
+
+from .graph import call_graph
+from .labels import SourceLine, source_lines
+from .nodes import Cluster, Edge, Graph, Node
+from .options import ViewOptions
+from .table import FunctionTable, Row, function_table
+
+__all__ = [
+    "Cluster",
+    "Edge",
+    "FunctionTable",
+    "Graph",
+    "Node",
+    "Row",
+    "SourceLine",
+    "ViewOptions",
+    "call_graph",
+    "function_table",
+    "source_lines",
+]

@@ -1,0 +1,190 @@
+"""The function table of `cyprof stats`: rows in pstats' terms, with what pstats has no column for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ..model import Function, FunctionTimes, Profile, Thread, Unseen
+from .classify import matches, origin_of, probed_packages
+from .labels import is_wide
+from .options import USER_FUNCTIONS_KEPT, ViewOptions
+from .units import percent_text, visible
+
+SORTS = {
+    "self": "self", "tottime": "self", "time": "self",
+    "total": "total", "cumtime": "total", "cumulative": "total",
+    "calls": "calls", "ncalls": "calls",
+    "name": "name", "file": "file", "filename": "file", "line": "file",
+}  # fmt: skip
+"""The words `--sort` takes, pstats' own among them, and what each means."""
+
+ORDER_NAMES = {
+    "self": "internal time",
+    "total": "cumulative time",
+    "calls": "call count",
+    "name": "function name",
+    "file": "file name, line number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One function. Times in ns. `label` is `filename:lineno(function)`; `wide` says that `least_ns` to `raw_ns` is a
+    range a reader should know of."""
+
+    function: Function
+    label: str
+    kind: str
+    times: FunctionTimes
+    wide: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTable:
+    """The table with the lines around it. `calls` and `primitive_calls` are of the whole run, `functions` how many ran,
+    `holders` how many of them hold 80 % of the time, `reduced` says what was left out and how to see it."""
+
+    rows: tuple[Row, ...]
+    calls: int
+    primitive_calls: int
+    wall_ns: int
+    functions: int
+    holders: int
+    order: str
+    reduced: tuple[str, ...]
+    unseen: tuple[Unseen, ...]
+    threads: tuple[Thread, ...]
+    notes: tuple[str, ...]
+
+
+def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
+    """The functions of a profile, sorted and reduced as the options say. Raises ValueError for an unknown `sort`."""
+    order = SORTS.get(options.sort)
+    if order is None:
+        raise ValueError(f"cannot sort by {options.sort!r}: one of {', '.join(SORTS)}")
+    times = profile.function_times
+    ran = sorted(set(profile.tree.function))
+    kept, reduced = _reduce([profile.functions[i] for i in ran], profile, options)
+    names = _file_names(kept)
+    rows = [
+        Row(
+            function=function,
+            label=row_label(function, names),
+            kind=kind_text(function),
+            times=times[function.id],
+            wide=is_wide(times[function.id].self_min_ns, times[function.id].raw_self_ns, profile.self_sum_ns),
+        )
+        for function in kept
+    ]
+    rows.sort(key=_KEYS[order])
+    if options.top is not None and len(rows) > options.top:
+        reduced.append(f"List reduced from {len(rows)} to {options.top} by --top")
+        rows = rows[: options.top]
+    return FunctionTable(
+        rows=tuple(rows),
+        calls=sum(times[i].calls for i in ran),
+        primitive_calls=sum(times[i].primitive_calls for i in ran),
+        wall_ns=profile.run.wall_ns,
+        functions=len(ran),
+        holders=_holders([times[i].self_ns for i in ran]),
+        order=ORDER_NAMES[order],
+        reduced=tuple(reduced),
+        unseen=tuple(profile.unseen),
+        threads=tuple(profile.threads) if options.threads else (),
+        notes=tuple(visible(note) for note in profile.notes),
+    )
+
+
+_KEYS: dict[str, Callable[[Row], tuple[object, ...]]] = {
+    "self": lambda row: (-row.times.self_ns, row.label, row.function.id),
+    "total": lambda row: (-row.times.total_ns, row.label, row.function.id),
+    "calls": lambda row: (-row.times.calls, row.label, row.function.id),
+    "name": lambda row: (row.function.name, row.label, row.function.id),
+    "file": lambda row: (row.function.file, row.function.line, row.function.name, row.function.id),
+}
+
+
+def _reduce(
+    functions: list[Function], profile: Profile, options: ViewOptions
+) -> tuple[list[Function], list[str]]:
+    """The functions to list, and a sentence for each reason one was left out."""
+    reduced: list[str] = []
+
+    def without(kept: list[Function], why: str) -> list[Function]:
+        nonlocal functions
+        if len(kept) < len(functions):
+            reduced.append(f"List reduced from {len(functions)} to {len(kept)} {why}")
+        return kept
+
+    functions = without([f for f in functions if not matches(f, options.hide)], "by --hide")
+    if options.only:
+        functions = without([f for f in functions if f.language == "c" or matches(f, options.only)], "by --only")
+    if options.everything:
+        return functions, reduced
+    probed = probed_packages(profile)
+    own = {f.id for f in functions if origin_of(f, probed) == "own"}
+    kept_own = own if len(own) < USER_FUNCTIONS_KEPT else set()
+    least = options.min_share / 100 * profile.self_sum_ns
+
+    def listed(function: Function) -> bool:
+        asked_for = bool(options.show) and matches(function, options.show)
+        return asked_for or function.id in kept_own or profile.function_times[function.id].self_ns >= least
+
+    functions = without(
+        [f for f in functions if listed(f)],
+        f"by leaving out functions of others under {percent_text(options.min_share)} self time (--all lists them)"
+        if kept_own or not own
+        else f"by leaving out functions under {percent_text(options.min_share)} self time (--all lists them)",
+    )
+    return functions, reduced
+
+
+def _holders(self_times: list[int], part: float = 0.8) -> int:
+    """How few functions hold that part of the time."""
+    wanted, sum_ns, count = part * sum(self_times), 0, 0
+    for own in sorted(self_times, reverse=True):
+        if sum_ns >= wanted:
+            break
+        sum_ns += own
+        count += 1
+    return count
+
+
+def kind_text(function: Function) -> str:
+    """The kind as the table shows it: `cdef nogil`, `builtin`, `module (Cython)`."""
+    if function.kind == "module" and function.language == "cython":
+        return "module (Cython)"
+    return f"{function.kind} nogil" if function.nogil else function.kind
+
+
+def row_label(function: Function, file_names: dict[str, str]) -> str:
+    """`filename:lineno(function)`; a C function as pstats writes it, `{method 'dot' of 'numpy.ndarray' objects}`."""
+    name = visible(function.name)
+    if function.language == "c":
+        module = "" if function.module == "builtins" else visible(function.module)
+        owner, _, method = name.rpartition(".")
+        if owner:
+            return f"{{method '{method}' of '{'.'.join(word for word in (module, owner) if word)}' objects}}"
+        return f"{{built-in method {visible(function.module) or 'builtins'}.{name}}}"
+    return f"{visible(file_names.get(function.file, function.file) or function.module)}:{function.line}({name})"
+
+
+def _file_names(functions: list[Function]) -> dict[str, str]:
+    """For each file its name, with as many folders before it as tell it from the others."""
+    files = sorted({function.file for function in functions if function.file})
+    same: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        same[PurePosixPath(file).name].append(file)
+    names: dict[str, str] = {}
+    for group in same.values():
+        depth = 1
+        while True:
+            short = ["/".join(PurePosixPath(file).parts[-depth:]).replace("//", "/") for file in group]
+            if len(set(short)) == len(group) or all(len(PurePosixPath(file).parts) <= depth for file in group):
+                break
+            depth += 1
+        names.update(zip(group, short, strict=True))
+    return names
