@@ -112,3 +112,47 @@ def kern() -> Profile:
     b.scores = {f"{PROJECT}/kern.pyx": {line: score for line, score in SCORES.items() if score}}
     b.notes.append("The times of 3 calls of 2 ns cannot be told from their callers'.")
     return replace(b.profile(), baseline_ns_per_call={inner: 700_000.0, mid: 6000.0})
+
+
+def large(count: int, lines_each: int) -> tuple[Profile, SourceProvider]:
+    """A generated module of `count` functions with so many lines each, all reached, and a body that defines them."""
+    b = ProfileBuilder(with_lines=True, target=f"{PROJECT}/large.py")
+    path = f"{PROJECT}/large.pyx"
+    text: list[str] = []
+    body = b.function("large", "<module>", "large.pyx", 1, "module")
+    root = b.call(-1, body, 1, 1)
+    for number in range(count):
+        first = len(text) + 1
+        text += [f"cdef double work_{number}(double x, list items):"]
+        text += [f"    x += {line} * x + items[{line}]  # a line like any other" for line in range(lines_each - 1)]
+        text += [""]
+        function = b.function("large", f"work_{number}", "large.pyx", first, "cdef")
+        node = b.call(root, function, 7, 1 + 5000 / (number + 1), call_line=first)
+        b.line(root, path, first, 1, 0.001)
+        for line in range(lines_each):
+            b.line(node, path, first + line, 7, (1 + 5000 / (number + 1)) / lines_each)
+    b.scores = {path: {line: line % 30 for line in range(1, len(text)) if line % 30}}
+    return b.profile(), source_of({path: text})
+
+
+HOSTILE = [
+    "def evil(x):",
+    "    a = '</script><script>document.title = \"broken in\"</script>'",
+    "    b = \"<img src=x onerror='document.title=1'>\"  # <!-- <script>",
+    "\tc = 'Größe \u65e5\u672c \x1b[31m \x00 \u2028 &amp; &lt;'",
+    "    d = `{{DATA}}` + ''']]> {{TITLE}}",
+    "'''",
+    "    return a",
+]
+
+
+def hostile() -> tuple[Profile, SourceProvider]:
+    """Names and sources that break a careless page."""
+    b = ProfileBuilder(with_lines=True, target=f"{PROJECT}/</title><script>alert(1)</script>.py")
+    name = "evil</script><script>document.title='x'</script>\" onclick='alert(1)'"
+    evil = b.function("kern", name, "odd</b> \"&'.pyx", 1, "def")
+    node = b.call(-1, evil, 3, 10)
+    for line in range(1, len(HOSTILE) + 1):
+        b.line(node, f"{PROJECT}/odd</b> \"&'.pyx", line, 3, 1)
+    b.notes.append("a <note> & {{VIEW}}")
+    return b.profile(), source_of({f"{PROJECT}/odd</b> \"&'.pyx": HOSTILE})

@@ -49,7 +49,7 @@ class NodePatches:
 
     def _function(self, original: Any, node: Any, env: Any, code: Any) -> None:
         directives = code.globalstate.directives
-        if self.report is None or not (directives["profile"] or directives["linetrace"]):
+        if self.report is None:
             original(node, env, code)
             return
         wanted, lined = self._wanted(node, env, directives)

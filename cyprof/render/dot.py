@@ -217,7 +217,7 @@ def _node_label(node: Node) -> str:
     place = f" {markup.font(node.place, soft)}" if node.place else ""
     total = markup.font(node.total, colours.TEXT, size, bold=node.size > 0)
     gap = markup.cell("", width=8)
-    rows = [markup.cell(name + place) + gap + markup.cell(total, "RIGHT")]
+    rows = [markup.cell(name + place, valign="BOTTOM") + gap + markup.cell(total, "RIGHT", valign="BOTTOM")]
     if node.own or node.calls:
         own = markup.font(node.own, colours.TEXT if node.level >= 2 else soft, bold=node.level >= 3)
         rows.append(markup.cell(own) + gap + markup.cell(markup.font(node.calls, soft), "RIGHT"))
@@ -238,6 +238,11 @@ def pen_width(edge: Edge) -> float:
     return round(_THINNEST + (_WIDEST - _THINNEST) * max(0.0, min(1.0, edge.share)), 2)
 
 
+def arrow_size(edge: Edge) -> float:
+    """The size of an edge's arrow head; 1 is 10 points long."""
+    return round(0.45 + 0.233 * pen_width(edge) ** 0.5, 2)
+
+
 def _edge_lengths(graph: Graph) -> list[int]:
     """How many ranks each edge spans at least. A function's callees that call nothing themselves stand in short rows
     below one another: in one row they would make the picture as wide as they are many."""
@@ -255,15 +260,14 @@ def _edge_lengths(graph: Graph) -> list[int]:
 
 
 def _edge(edge: Edge, number: int, length: int, style: DotStyle) -> str:
-    pen = pen_width(edge)
     values: dict[str, object] = {
         "id": f"e{number}",
         "class": edge.css_class,
         "label": edge.label if style.edge_labels else None,
         "tooltip": edge.tooltip,
         "labeltooltip": edge.tooltip,
-        "penwidth": pen,
-        "arrowsize": round(0.45 + 0.28 * pen**0.5 / 1.2, 2),
+        "penwidth": pen_width(edge),
+        "arrowsize": arrow_size(edge),
         "weight": 1 + round(9 * edge.share) + (10 if edge.hot else 0),
     }
     if length > 1:

@@ -57,7 +57,7 @@ def line_table_text(
         for part in function.parts:
             lines += [*_wrap(_part_head(function, part), width), layout.header()]
             lines += layout.rows(part, shades.of(part), function.calls_others)
-    lines += _wrap([[], *_tail(table, layout, options)], width)
+    lines += _wrap(_tail(table, layout, options), width)
     return joined(lines, color)
 
 
@@ -150,13 +150,12 @@ def _tail(table: LineTable, layout: Layout, options: ViewOptions) -> list[Line]:
     if layout.missing:
         lines.append(f"Columns the terminal is too narrow for: {', '.join(layout.missing)}.")
     found: list[Line] = [[("", line)] for line in lines]
-    if options.explain and table.functions:
+    if options.explain:
         longest = max(len(title) for title in layout.widths)
-        explained: list[Line] = [
+        legend: list[Line] = [
             [("bold", f"{title:<{longest}}"), ("", f"  {words}")] for title, words in COLUMNS.items() if title in layout.widths
         ]
-        found += [[], *explained]
     else:
-        legend: list[Line] = [[("dim", f"{title}: {COLUMNS[title]}.")] for title in ("py", "verdict") if title in layout.widths]
-        found += [[], *legend]
-    return found
+        legend = [[("dim", f"{title}: {COLUMNS[title]}.")] for title in ("py", "verdict") if title in layout.widths]
+    blocks = [block for block in (found, legend if table.functions else []) if block]
+    return [line for block in blocks for line in ([], *block)]

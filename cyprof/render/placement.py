@@ -7,17 +7,20 @@ cluster cross its title. So the graph is laid out once, labels and titles are mo
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..view import Graph
-from .dot import FONT_SIZE, LABEL_SIZE, Placement, pen_width
+from ..view import Edge, Graph
+from .dot import FONT_SIZE, LABEL_SIZE, Placement, arrow_size, pen_width
 from .geometry import Box, BoxIndex, LineIndex, Point, Polyline, bezier, text_width
 
 _LABEL_HEIGHT = LABEL_SIZE * 1.25
 _GAPS = (3.0, 7.0, 13.0, 22.0)
 _CLEAR = 2.0
 _TITLE_STEP = 8.0
+_CORNER = 1.25
+"""How far the pen's outline reaches beyond the tip of an arrow head, in pen widths."""
 _MOST_EDGES = 400
 """Beyond it (only ever with --all) there is no free place to search for, and the search would take minutes."""
 Attributes = dict[str, str]
@@ -28,6 +31,8 @@ def place(graph: Graph, layout: bytes) -> Placement:
     data = json.loads(layout)
     nodes, clusters, sizes = _objects(data)
     edges = _edges(data, len(graph.edges))
+    for at, edge in zip(edges, graph.edges, strict=True):
+        at["pos"] = _tip_drawn_back(at["pos"], edge)
     lines = [_curve(at["pos"], pen_width(edge)) for at, edge in zip(edges, graph.edges, strict=True)]
     index = LineIndex(lines if len(lines) <= _MOST_EDGES else [])
     taken = BoxIndex(nodes.values())
@@ -68,6 +73,26 @@ def _edges(data: dict[str, Any], count: int) -> list[Attributes]:
     for item in data.get("edges", []):
         found[int(item["id"].removeprefix("e"))] = {key: item[key] for key in ("pos", "lp") if key in item}
     return found
+
+
+def _tip_drawn_back(pos: str, edge: Edge) -> str:
+    """Ends an edge where its head, drawn with a wide pen, just touches the node.
+
+    Graphviz before 3 ends it at the node's border and lets the corner of the pen's outline run into the node; later ones
+    leave room for it, which shows in a head longer than ten times its size.
+    """
+    tip_word, *controls = pos.split()
+    if not tip_word.startswith("e,") or ";" in pos or len(controls) < 4:
+        return pos
+    tip, base = _point(tip_word[2:]), _point(controls[-1])
+    length = math.dist(tip, base)
+    pen = pen_width(edge)
+    if not length or length > 10 * arrow_size(edge) + pen / 2:
+        return pos
+    back = _CORNER * pen / length
+    dx, dy = (base[0] - tip[0]) * back, (base[1] - tip[1]) * back
+    controls[-1] = f"{base[0] + dx:.2f},{base[1] + dy:.2f}"
+    return " ".join([f"e,{tip[0] + dx:.2f},{tip[1] + dy:.2f}", *controls])
 
 
 def _curve(pos: str, pen: float) -> Polyline:

@@ -7,6 +7,7 @@ together with the measured time.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ SUMMARY_LINES = 10
 
 _SAVES: dict[Verdict, float] = {"python": 0.9, "interpreted": 0.8, "check": 0.4, "c": 0.1, "leave": 0.0}
 """The part of a line's time that an edit can be hoped to save: only their order matters."""
+_IMPORT = re.compile(r"\s*(?:import\b|from\s.+\bimport\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Candidate:
     line: int
     function: Function
     text: str
+    hits: int
     self_ns: int
     score: int | None
 
@@ -82,7 +85,7 @@ def advise(candidates: Iterable[Candidate], whole_ns: int, most: int) -> tuple[A
         verdict = verdict_of(spent / whole_ns, top.score, top.function.language)
         if verdict is not None and spent >= HOT_SHARE * whole_ns:
             found.append(_advice(top, len({one.function.id for one in group}) - 1, spent, spent / whole_ns, verdict))
-    found.sort(key=lambda one: (-one.self_ns * _SAVES[one.verdict], one.file, one.line))
+    found.sort(key=lambda one: (-one.self_ns * _saves(one), one.file, one.line))
     return tuple(found[:most])
 
 
@@ -99,17 +102,25 @@ def _advice(top: Candidate, others: int, spent: int, share: float, verdict: Verd
         share=share,
         score=top.score,
         verdict=verdict,
-        why=_why(verdict, top.text, at_definition, top.function),
+        why=_why(verdict, top, at_definition),
     )
 
 
-def _why(verdict: Verdict, text: str, at_definition: bool, function: Function) -> str:
-    if at_definition and function.kind in ("def", "cpdef"):
+def _saves(advice: Advice) -> float:
+    return 0.0 if _IMPORT.match(advice.text) else _SAVES[advice.verdict]
+
+
+def _why(verdict: Verdict, top: Candidate, at_definition: bool) -> str:
+    if at_definition and top.function.kind in ("def", "cpdef"):
         return "entering the function: its arguments are unpacked and converted. Call it less often, or as cdef from Cython."
+    if _IMPORT.match(top.text):
+        return "an import: what the modules do while they load takes the time."
     if verdict == "python":
         return "goes through Python: C types for what it uses keep it in C."
     if verdict == "check":
-        return f"C, with a check or a conversion that may reach for Python{_directive_for(text)}."
+        return f"C, with a check or a conversion that may reach for Python{_directive_for(top.text)}."
+    if verdict == "interpreted" and top.hits <= 1:
+        return "runs once, in the interpreter: the time is in what it does in C, where no probe reaches."
     if verdict == "interpreted":
         return "runs in the interpreter: move the loop around it into Cython, or compile the module."
     return "the cost is in the C code itself: only fewer rounds, another algorithm or better memory access help."

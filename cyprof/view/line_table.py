@@ -183,7 +183,8 @@ class _Builder:
                         continue
                     text = lines[time.line - 1] if time.line <= len(lines) else ""
                     score = scores.get(time.line, 0) if scores is not None and function.language == "cython" else None
-                    yield Candidate(file, visible(self.names[file]), time.line, function, text, time.self_ns, score)
+                    place = visible(self.names[file])
+                    yield Candidate(file, place, time.line, function, text, time.hits, time.self_ns, score)
 
 
 def _select(functions: list[Function], profile: Profile, options: ViewOptions) -> tuple[list[Function], list[str]]:
@@ -233,6 +234,8 @@ def _reason(function: Function, ran: bool, options: ViewOptions) -> tuple[str, s
         return "excluded by --only", "Widen the pattern to see them."
     if not ran:
         return "not executed", ""
+    if function.file.startswith("<"):
+        return "made from a text while the program ran", "There is no source file to show."
     if function.language == "python":
         return "run without line data", "Lines of Python functions are recorded where the file is the program's own."
     return (

@@ -35,10 +35,10 @@ cdef class Base:
     cdef int value
 
     def __init__(self, value):
-        self.value = value  # hits 2
+        self.value = value  # hits 3
 
     cpdef int size(self):
-        return self.value  # hits 3
+        return self.value  # hits 4
 
     @property
     def prop(self):
@@ -56,7 +56,7 @@ cdef class Base:
         return 4  # hits 1
 
     def ask(self):
-        return self.size()  # hits 2
+        return self.size()  # hits 3
 
 
 cdef class Derived(Base):
@@ -87,7 +87,7 @@ def make_scaler(double factor):
     return scale  # hits 1
 
 
-def one_line(x): return x  # hits 5
+def one_line(x): return x  # hits 6
 
 
 cdef long factorial(long n):
