@@ -4,14 +4,20 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cyprof.collect.live import install, profile
     from cyprof.model import Profile
     from cyprof.store import load
 
 __version__ = "0.1.0"
-__all__ = ["Profile", "__version__", "load"]
+__all__ = ["Profile", "__version__", "install", "load", "profile"]
 
 # Looked up when first used: a program that is being profiled imports this package too, and must not pay for all of it.
-_PLACES = {"Profile": "cyprof.model", "load": "cyprof.store"}
+_PLACES = {
+    "Profile": "cyprof.model",
+    "install": "cyprof.collect.live",
+    "load": "cyprof.store",
+    "profile": "cyprof.collect.live",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -34,3 +34,33 @@ void frames_line(const cyp_function *function, int line) {
     cyp_frame frame = {&thread->base, node, node->parent};
     tree_line_slow(&frame, (unsigned)index, 1);
 }
+
+/* Puts the functions that are running on this thread onto its stack, uncounted: a recording that begins in the middle of a
+   program belongs below them. 0, or -1 with an exception set. */
+int frames_enter_running(void) {
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *frames = PyList_New(0);
+    int failed = !frames;
+    Py_XINCREF(frame);
+    while (frame && !failed) {
+        failed = PyList_Append(frames, (PyObject *)frame);
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    thread_state *thread = failed ? NULL : threads_current();
+    for (Py_ssize_t i = thread ? PyList_GET_SIZE(frames) : 0; i-- > 0 && !failed;) {
+        PyFrameObject *running = (PyFrameObject *)PyList_GET_ITEM(frames, i);
+        PyCodeObject *code = PyFrame_GetCode(running);
+        PyObject *globals = PyFrame_GetGlobals(running);
+        const cyp_function *function = functions_of_code(code, globals);
+        failed = function ? frames_ask_for_lines(function, (PyObject *)code) : -1;
+        if (function && !(function->flags & CYP_HIDDEN))
+            CYP_STORE(thread->base.node, tree_find_child(&thread->base, thread->base.node, function));
+        Py_DECREF(globals);
+        Py_DECREF(code);
+    }
+    Py_XDECREF(frames);
+    return failed;
+}

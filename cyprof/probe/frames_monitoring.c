@@ -102,7 +102,7 @@ static const cyp_function *started(PyObject *const *args) {
 }
 
 /* Line events are asked for code by code, when a function that wants them is first entered. */
-static int ask_for_lines(const cyp_function *function, PyObject *code) {
+int frames_ask_for_lines(const cyp_function *function, PyObject *code) {
     if (!function->line_count || !recording.lines) return 0;
     PyObject *have = PyObject_CallMethod(monitoring, "get_local_events", "lO", tool, code);
     long bits = have ? PyLong_AsLong(have) : -1;
@@ -119,7 +119,7 @@ static PyObject *none_or_error(void) {
 PyObject *frames_py_start(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self, (void)count;
     const cyp_function *function = starting(args);
-    if (function && !ask_for_lines(function, args[0])) frames_enter(function, false);
+    if (function && !frames_ask_for_lines(function, args[0])) frames_enter(function, false);
     return none_or_error();
 }
 

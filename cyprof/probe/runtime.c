@@ -38,16 +38,17 @@ static void set_recording(int clock, bool lines, PyObject *wants_lines) {
     recording.start_ns = now_ns();
 }
 
-PyDoc_STRVAR(start_doc, "start(clock='auto', lines=False, wants_lines=None)\n\n"
+PyDoc_STRVAR(start_doc, "start(clock='auto', lines=False, wants_lines=None, running=False)\n\n"
 "Begins a recording of all threads of this process.\n\n"
-"wants_lines(filename) is asked once for each Python code object when lines are recorded.");
+"wants_lines(filename) is asked once for each Python code object when lines are recorded. With running, the functions "
+"that are running on the calling thread stand above what is recorded, uncounted.");
 static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keywords) {
     (void)self;
-    static char *names[] = {"clock", "lines", "wants_lines", NULL};
+    static char *names[] = {"clock", "lines", "wants_lines", "running", NULL};
     const char *clock_name = "auto";
-    int lines = 0;
+    int lines = 0, running = 0;
     PyObject *wants_lines = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|spO", names, &clock_name, &lines, &wants_lines)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|spOp", names, &clock_name, &lines, &wants_lines, &running)) return NULL;
     int clock = clock_named(clock_name);
     if (clock < 0) return NULL;
     if (recording.active) return PyErr_SetString(PyExc_RuntimeError, "a recording is in progress already"), NULL;
@@ -56,7 +57,7 @@ static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keyword
     if (watcher_start()) return NULL;
     __atomic_store_n(&recording.active, 1, __ATOMIC_RELEASE);
     threads_begin();
-    if (frames_begin()) {
+    if (frames_begin() || (running && frames_enter_running())) {
         __atomic_store_n(&recording.active, 0, __ATOMIC_RELEASE);
         watcher_stop();
         frames_end();

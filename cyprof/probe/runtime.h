@@ -135,6 +135,8 @@ void frames_end(void);
 void frames_enter(const cyp_function *function, bool resumed);
 void frames_leave(const cyp_function *function, bool raised);
 void frames_line(const cyp_function *function, int line);
+int frames_enter_running(void);
+int frames_ask_for_lines(const cyp_function *function, PyObject *code);
 
 /* calibrate.c */
 enum { CALIBRATED_LOOPS = 4 };          /* of Python: an empty one, calls of Python, calls of C, lines */

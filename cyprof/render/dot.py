@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -54,8 +55,9 @@ def dot_bytes(profile: Profile, options: ViewOptions) -> bytes:
     return dot_text(call_graph(profile, options, source_line_of(profile))).encode()
 
 
-def dot_text(graph: Graph, style: DotStyle = DotStyle()) -> str:  # noqa: B008 (immutable)
-    """The graph in the DOT language."""
+def dot_text(graph: Graph, style: DotStyle | None = None) -> str:
+    """The graph in the DOT language, without positions unless the style holds them."""
+    style = style or DotStyle()
     lines = ["digraph cyprof {", f"  graph {markup.attributes(_graph_attributes(graph, style))};"]
     lines.append(f'  node {markup.attributes({"shape": "plain", "fontname": style.fonts, "fontsize": FONT_SIZE})};')
     edge_defaults = {
@@ -216,8 +218,11 @@ def _node_label(node: Node) -> str:
     name = markup.font(node.title, colours.TEXT, size, bold=True)
     place = f" {markup.font(node.place, soft)}" if node.place else ""
     total = markup.font(node.total, colours.TEXT, size, bold=node.size > 0)
+    if not node.size:
+        # A bold space: without it the line would sit a little lower than that of the bold name beside it.
+        total = f"<B> </B>{total}"
     gap = markup.cell("", width=8)
-    rows = [markup.cell(name + place, valign="BOTTOM") + gap + markup.cell(total, "RIGHT", valign="BOTTOM")]
+    rows = [markup.cell(name + place) + gap + markup.cell(total, "RIGHT")]
     if node.own or node.calls:
         own = markup.font(node.own, colours.TEXT if node.level >= 2 else soft, bold=node.level >= 3)
         rows.append(markup.cell(own) + gap + markup.cell(markup.font(node.calls, soft), "RIGHT"))
@@ -240,7 +245,7 @@ def pen_width(edge: Edge) -> float:
 
 def arrow_size(edge: Edge) -> float:
     """The size of an edge's arrow head; 1 is 10 points long."""
-    return round(0.45 + 0.233 * pen_width(edge) ** 0.5, 2)
+    return round(0.45 + 0.233 * math.sqrt(pen_width(edge)), 2)
 
 
 def _edge_lengths(graph: Graph) -> list[int]:

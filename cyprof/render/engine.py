@@ -56,15 +56,18 @@ def draw_with_dot(text: str, form: str, placed: bool) -> bytes:
     import graphviz  # takes a while to import
 
     try:
-        if placed:
-            return graphviz.pipe("neato", form, text.encode(), neato_no_op=2, quiet=True)
-        return graphviz.pipe("dot", form, text.encode(), quiet=True)
+        picture: bytes = (
+            graphviz.pipe("neato", form, text.encode(), neato_no_op=2, quiet=True)
+            if placed
+            else graphviz.pipe("dot", form, text.encode(), quiet=True)
+        )
     except graphviz.ExecutableNotFound as error:
         raise GraphvizError("Graphviz is not installed: `dot` cannot be started.", _INSTALL, missing=True) from error
     except graphviz.CalledProcessError as error:
         raise GraphvizError(_words(error.stderr, error.returncode)) from error
     except OSError as error:
         raise GraphvizError(f"dot cannot be started: {error.strerror or error}") from error
+    return picture
 
 
 def draw_embedded(text: str, form: str, placed: bool) -> bytes:

@@ -43,11 +43,18 @@ class Box(NamedTuple):
 
 
 class Polyline:
-    """A line through points, drawn with a pen of some width."""
+    """A line through points, drawn with a pen of some width; its last piece is `head` wide."""
 
-    def __init__(self, points: list[Point], pen: float = 0.0) -> None:
+    def __init__(self, points: list[Point], pen: float = 0.0, head: float = 0.0) -> None:
         self.points = points
         self.half_pen = pen / 2
+        self.half_head = max(pen, head) / 2
+
+    def pieces(self) -> Iterator[tuple[Point, Point, float]]:
+        """Start, end and half the width of each straight piece."""
+        last = len(self.points) - 2
+        for number, (start, end) in enumerate(pairwise(self.points)):
+            yield start, end, self.half_head if number == last else self.half_pen
 
 
 _CELL = 48.0
@@ -66,19 +73,19 @@ class LineIndex:
     def __init__(self, lines: list[Polyline]) -> None:
         self._grid: dict[tuple[int, int], list[tuple[int, Point, Point, float]]] = {}
         for number, line in enumerate(lines):
-            for start, end in pairwise(line.points):
+            for start, end, half in line.pieces():
                 left, right = sorted((start[0], end[0]))
                 bottom, top = sorted((start[1], end[1]))
-                piece = (number, start, end, line.half_pen)
-                for cell in _cells(Box(left, bottom, right, top).grown(line.half_pen)):
+                piece = (number, start, end, half)
+                for cell in _cells(Box(left, bottom, right, top).grown(half)):
                     self._grid.setdefault(cell, []).append(piece)
 
     def through(self, box: Box) -> set[int]:
         """The numbers of the lines of which any part lies in the box."""
         found: set[int] = set()
         for cell in _cells(box):
-            for number, start, end, half_pen in self._grid.get(cell, ()):
-                if number not in found and segment_in_box(start, end, box.grown(half_pen)):
+            for number, start, end, half in self._grid.get(cell, ()):
+                if number not in found and segment_in_box(start, end, box.grown(half)):
                     found.add(number)
         return found
 

@@ -33,7 +33,7 @@ def place(graph: Graph, layout: bytes) -> Placement:
     edges = _edges(data, len(graph.edges))
     for at, edge in zip(edges, graph.edges, strict=True):
         at["pos"] = _tip_drawn_back(at["pos"], edge)
-    lines = [_curve(at["pos"], pen_width(edge)) for at, edge in zip(edges, graph.edges, strict=True)]
+    lines = [_curve(at["pos"], edge) for at, edge in zip(edges, graph.edges, strict=True)]
     index = LineIndex(lines if len(lines) <= _MOST_EDGES else [])
     taken = BoxIndex(nodes.values())
     _move_titles(clusters, sizes, taken, index, graph)
@@ -95,7 +95,7 @@ def _tip_drawn_back(pos: str, edge: Edge) -> str:
     return " ".join([f"e,{tip[0] + dx:.2f},{tip[1] + dy:.2f}", *controls])
 
 
-def _curve(pos: str, pen: float) -> Polyline:
+def _curve(pos: str, edge: Edge) -> Polyline:
     """The line of an edge, its arrow head included. `pos` may hold several curves."""
     points: list[Point] = []
     for part in pos.split(";"):
@@ -109,7 +109,8 @@ def _curve(pos: str, pen: float) -> Polyline:
         points += bezier(controls)
         if end is not None:
             points.append(end)
-    return Polyline(points, pen)
+    pen = pen_width(edge)
+    return Polyline(points, pen, head=7 * arrow_size(edge) + pen)
 
 
 def _point(text: str) -> Point:

@@ -2,64 +2,58 @@
 
 from __future__ import annotations
 
-import io
-
-from rich.console import Console
-from rich.text import Text
-
-from ..model import Profile, Thread
+from ..model import Profile, Thread, Unseen
 from ..view import FunctionTable, Row, ViewOptions, function_table
 from ..view.units import count_text, share_text, time_text, visible
+from .registry import renderer
+from .styled import Line, joined, wrapped
 
 _HOT = 0.10
 _LONGEST_LABEL = 100
+_LABEL_COLUMN = "filename:lineno(function)"
+_NUMBERS_WIDTH = 46
 
 COLUMNS = {
     "ncalls": "how often the function was called; `9/1` means 9 calls, 1 of them not from within itself (primitive)",
     "tottime": "self time in seconds: spent in the function itself, without the functions it calls",
     "percall": "tottime divided by ncalls; behind cumtime: cumtime divided by primitive calls",
     "cumtime": "total time in seconds: the function with all it calls, each moment counted once under recursion",
-    "filename:lineno(function)": "where the function is defined; a C function stands in braces",
-    "kind": "python, def, cpdef, cdef (nogil where it runs without the GIL), builtin (a C function), module (a module's body)",
-    "resumes": "how often a generator or coroutine was continued; its calls count its creations",
+    _LABEL_COLUMN: "where the function is defined; a C function stands in braces",
+    "kind": "python, def, cpdef, cdef (nogil: it runs without the GIL), builtin (a C function), module (a module's body)",
+    "resumes": "how often a generator or coroutine was continued; its calls count how often it was made",
     "self range": "least and greatest self time in seconds, where the probes' own cost leaves it open; "
     "tottime is the best estimate between them (--calibrate narrows it)",
 }
 
 
+@renderer(".txt", description="the table as plain text", groups=("stats",))
+def stats_bytes(profile: Profile, options: ViewOptions) -> bytes:
+    """The function table as plain text."""
+    return stats_text(profile, options).encode()
+
+
 def stats_text(profile: Profile, options: ViewOptions, width: int = 0, color: bool = False) -> str:
     """The table as text that ends in a line break; with ANSI colours when `color`.
 
-    `width` is the terminal's, 0 for none: function names are cut to fit it only when it is given. Raises ValueError for
-    an unknown `sort`.
+    `width` is the terminal's, 0 for none: long function names lose their middle to fit it. Raises ValueError for an
+    unknown `sort`.
     """
     table = function_table(profile, options)
-    whole = profile.self_sum_ns
-    lines: list[Text] = _head(table)
-    lines += _body(table, whole, width)
-    lines.append(Text())
-    lines += [Text(line) for line in _notes(table, whole)]
+    lines = [*_head(table), *_body(table, profile.self_sum_ns, width), []]
+    lines += [row for note in _notes(table) for row in wrapped([("", note)], width, 4)]
     if options.explain:
-        lines += [Text(), *_explained(table)]
-    if not color:
-        return "".join(f"{line.plain.rstrip()}\n" for line in lines)
-    out = io.StringIO()
-    console = Console(file=out, force_terminal=True, color_system="standard", width=10_000, no_color=False)
-    for line in lines:
-        line.rstrip()
-        console.print(line, soft_wrap=True, highlight=False)
-    return out.getvalue()
+        lines += [[], *(row for line in _explained(table) for row in wrapped(line, width, 27))]
+    return joined(lines, color)
 
 
-def _head(table: FunctionTable) -> list[Text]:
+def _head(table: FunctionTable) -> list[Line]:
     primitive = f" ({table.primitive_calls} primitive calls)" if table.primitive_calls != table.calls else ""
-    lines = [
-        Text(f"         {table.calls} function calls{primitive} in {table.wall_ns / 1e9:.3f} seconds"),
-        Text(),
-        Text(f"   Ordered by: {table.order}"),
+    lines: list[Line] = [
+        [("", f"         {table.calls} function calls{primitive} in {table.wall_ns / 1e9:.3f} seconds")],
+        [],
+        [("", f"   Ordered by: {table.order}")],
     ]
-    lines += [Text(f"   {visible(line)}") for line in table.reduced]
-    return [*lines, Text()]
+    return [*lines, *([("", f"   {visible(line)}")] for line in table.reduced), []]
 
 
 def seconds_text(ns: float) -> str:
@@ -93,29 +87,25 @@ def _extra_columns(table: FunctionTable) -> dict[str, list[str]]:
     return extra
 
 
-def _body(table: FunctionTable, whole: int, width: int) -> list[Text]:
+def _body(table: FunctionTable, whole: int, width: int) -> list[Line]:
     if not table.rows:
-        return [Text("   No function was recorded." if not table.functions else "   No function is left to list.")]
+        return [[("", f"   No function {'is left to list' if table.functions else 'was recorded'}.")]]
     extra = _extra_columns(table)
-    more_width = sum(2 + max(len(name), *map(len, cells)) for name, cells in extra.items())
-    longest = max(len("filename:lineno(function)"), *(len(row.label) for row in table.rows))
+    widths = {name: max(len(name), *map(len, cells)) for name, cells in extra.items()}
+    longest = max(len(_LABEL_COLUMN), *(len(row.label) for row in table.rows))
     label_width = min(longest, _LONGEST_LABEL)
     if width:
-        label_width = max(25, min(label_width, width - 46 - more_width))
-    title = Text("   ncalls  tottime  percall  cumtime  percall " + "filename:lineno(function)".ljust(label_width), "bold")
-    widths = {name: max(len(name), *map(len, cells)) for name, cells in extra.items()}
-    for name in extra:
-        title.append(f"  {name.ljust(widths[name])}")
-    lines = [title]
+        room = width - _NUMBERS_WIDTH - sum(2 + size for size in widths.values())
+        label_width = max(len(_LABEL_COLUMN), min(label_width, room))
+    title = "   ncalls  tottime  percall  cumtime  percall " + _LABEL_COLUMN.ljust(label_width)
+    lines: list[Line] = [[("bold", title + "".join(f"  {name.ljust(widths[name])}" for name in extra))]]
     for number, row in enumerate(table.rows):
         style = "bold yellow" if row.times.self_ns >= _HOT * whole else ""
-        cells = _cells(row)
-        line = Text(f"{cells[0]:>9} ")
-        line.append(f"{cells[1]:>8} ", style)
-        line.append("".join(f"{cell:>8} " for cell in cells[2:]))
-        line.append(_fitted(row.label, label_width), style)
+        ncalls, own, *others = _cells(row)
+        line: Line = [("", f"{ncalls:>9} "), (style, f"{own:>8}"), ("", "".join(f" {cell:>8}" for cell in others))]
+        line += [("", " "), (style, _fitted(row.label, label_width))]
         for name, texts in extra.items():
-            line.append(f"  {texts[number].ljust(widths[name])}", "cyan" if name == "kind" else "")
+            line.append(("cyan" if name == "kind" else "", f"  {texts[number].ljust(widths[name])}"))
         lines.append(line)
     return lines
 
@@ -128,26 +118,18 @@ def _fitted(label: str, width: int) -> str:
     return label[: width - 1 - tail] + "…" + label[len(label) - tail :]
 
 
-def _notes(table: FunctionTable, whole: int) -> list[str]:
+def _notes(table: FunctionTable) -> list[str]:
     lines = []
     if table.functions:
-        lines.append(
-            f"{table.holders} of {count_text(table.functions, 'function')} "
-            f"{'holds' if table.holders == 1 else 'hold'} 80 % of the time."
-        )
+        verb = "holds" if table.holders == 1 else "hold"
+        lines.append(f"{table.holders} of {count_text(table.functions, 'function')} {verb} 80 % of the time.")
     if any(row.wide for row in table.rows):
         lines.append("Self ranges are in seconds and span what the probes' own cost may be; --calibrate narrows them.")
-    for thread in table.threads:
-        lines.append(_thread(thread))
+    lines += [_thread(thread) for thread in table.threads]
     if table.unseen:
-        lines += ["", "Not seen by any probe:"]
-        for unseen in table.unseen:
-            share = f" ({share_text(unseen.share)} of the run)" if unseen.share is not None else ""
-            hint = f" {visible(unseen.hint)}" if unseen.hint else ""
-            lines.append(f"  {visible(unseen.module)}{share}: {visible(unseen.reason)}.{hint}".replace("..", "."))
+        lines += ["", "Not seen by any probe:", *map(_unseen, table.unseen)]
     if table.notes:
         lines += ["", *table.notes]
-    del whole
     return lines
 
 
@@ -155,8 +137,14 @@ def _thread(thread: Thread) -> str:
     return f"thread {visible(thread.name)}: {time_text(thread.cpu_ns)} of processor time in {time_text(thread.wall_ns)}"
 
 
-def _explained(table: FunctionTable) -> list[Text]:
-    present = _extra_columns(table) if table.rows else {}
+def _unseen(unseen: Unseen) -> str:
+    share = f" ({share_text(unseen.share)} of the run)" if unseen.share is not None else ""
+    reason = visible(unseen.reason).rstrip(".")
+    return f"  {visible(unseen.module)}{share}: {reason}. {visible(unseen.hint)}".rstrip()
+
+
+def _explained(table: FunctionTable) -> list[Line]:
+    present = _extra_columns(table)
     names = [name for name in COLUMNS if name in present or name not in ("resumes", "self range")]
     longest = max(map(len, names))
-    return [Text(f"{name.ljust(longest)}  {COLUMNS[name]}") for name in names]
+    return [[("bold", name.ljust(longest)), ("", f"  {COLUMNS[name]}")] for name in names]

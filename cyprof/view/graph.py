@@ -26,7 +26,7 @@ from .labels import (
 from .measure import Link, links, measure
 from .nodes import Cluster, Edge, Graph, Node
 from .options import ViewOptions
-from .palette import BORDER, Language, level
+from .palette import BORDER, level
 from .select import Facts, Selection, select
 from .units import count_text, share_text, shorten, time_text, visible
 

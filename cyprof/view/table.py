@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from ..model import Function, FunctionTimes, Profile, Thread, Unseen
 from .classify import matches, origin_of, probed_packages
+from .file_names import file_names
 from .labels import is_wide
 from .options import USER_FUNCTIONS_KEPT, ViewOptions
 from .units import percent_text, visible
@@ -68,7 +67,7 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
     times = profile.function_times
     ran = sorted(set(profile.tree.function))
     kept, reduced = _reduce([profile.functions[i] for i in ran], profile, options)
-    names = _file_names(kept)
+    names = file_names(function.file for function in kept)
     rows = [
         Row(
             function=function,
@@ -160,31 +159,14 @@ def kind_text(function: Function) -> str:
     return f"{function.kind} nogil" if function.nogil else function.kind
 
 
-def row_label(function: Function, file_names: dict[str, str]) -> str:
+def row_label(function: Function, short_names: dict[str, str]) -> str:
     """`filename:lineno(function)`; a C function as pstats writes it, `{method 'dot' of 'numpy.ndarray' objects}`."""
-    name = visible(function.name)
+    name = visible(function.name) or "?"
     if function.language == "c":
         module = "" if function.module == "builtins" else visible(function.module)
         owner, _, method = name.rpartition(".")
         if owner:
             return f"{{method '{method}' of '{'.'.join(word for word in (module, owner) if word)}' objects}}"
         return f"{{built-in method {visible(function.module) or 'builtins'}.{name}}}"
-    return f"{visible(file_names.get(function.file, function.file) or function.module)}:{function.line}({name})"
-
-
-def _file_names(functions: list[Function]) -> dict[str, str]:
-    """For each file its name, with as many folders before it as tell it from the others."""
-    files = sorted({function.file for function in functions if function.file})
-    same: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        same[PurePosixPath(file).name].append(file)
-    names: dict[str, str] = {}
-    for group in same.values():
-        depth = 1
-        while True:
-            short = ["/".join(PurePosixPath(file).parts[-depth:]).replace("//", "/") for file in group]
-            if len(set(short)) == len(group) or all(len(PurePosixPath(file).parts) <= depth for file in group):
-                break
-            depth += 1
-        names.update(zip(group, short, strict=True))
-    return names
+    place = short_names.get(function.file, function.file) or function.module or "~"
+    return f"{visible(place)}:{function.line}({name})"

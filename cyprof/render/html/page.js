@@ -42,7 +42,8 @@
       item.hidden = !parts.every((part) => words.get(item).includes(part));
       left += item.hidden ? 0 : 1;
     }
-    count.textContent = left === items.length ? `${left.toLocaleString("en")} functions` : `${left.toLocaleString("en")} of ${items.length.toLocaleString("en")} functions`;
+    const all = `${items.length.toLocaleString("en")} ${items.length === 1 ? "function" : "functions"}`;
+    count.textContent = left === items.length ? all : `${left.toLocaleString("en")} of ${all}`;
   }
 
   function reorder() {

@@ -26,6 +26,7 @@ from ..registry import renderer
 from .tables import Shades, function_table, heat_cell, line_id, score_cell
 
 _ROWS_WITHOUT_SCRIPT = 300
+_MOST_ROWS_WITHOUT_SCRIPT = 2000
 _PLACE = re.compile(r"\{\{([A-Z_]+)\}\}")
 
 
@@ -115,12 +116,12 @@ def _advice(one: Advice, part: int) -> str:
 
 
 def _first_tables(table: LineTable, tables: dict[str, str]) -> str:
-    """The tables that stand in the page itself: the first, and more while they are short."""
+    """The tables that stand in the page itself: the first, unless it is very long, and more while they are short."""
     found: list[str] = []
     left = _ROWS_WITHOUT_SCRIPT
     for entry in table.functions:
         size = sum(len(part.rows) for part in entry.parts)
-        if found and size > left:
+        if size > (left if found else _MOST_ROWS_WITHOUT_SCRIPT):
             break
         found.append(tables[f"f{entry.function.id}"])
         left -= size

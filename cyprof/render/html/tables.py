@@ -44,6 +44,11 @@ _HEADINGS = {
     "source": "",
 }
 """The columns, and which of the tables' columns explains each."""
+_WIDTHS = {"per hit": 8, "self": 8, "total": 8, "% func": 6, "% run": 5, "verdict": 7}
+"""The widest text of each column, in characters; hits and line numbers are measured."""
+_LEFT = {"source": "code", "time": "left", "verdict": "left"}
+_CHUNK = 250
+"""A long table is built of pieces of so many rows: a browser lays out only those in sight."""
 _NOT_REACHED = "hits", "per hit", "self", "total", "% func", "% run", "time"
 
 
@@ -95,24 +100,32 @@ def _part(entry: FunctionLines, number: int, part: FilePart, shades: Shades) -> 
     warning = source_warning(part)
     # Without callees a column of totals would only repeat the self times.
     titles = [title for title in _HEADINGS if entry.calls_others or title != "total"]
+    rows = [_table_row(entry, number, part, row, titles, shades) for row in part.rows]
+    head = f"{_columns(titles, part)}\n<thead>{_heading_row(titles)}</thead>"
+    start = f'<div class="chunk"><table class="source">\n{head}\n<tbody>'
+    chunks = [
+        "\n".join([start, *rows[first : first + _CHUNK], "</tbody>\n</table></div>"])
+        for first in range(0, len(rows), _CHUNK)
+    ]
     lines = [
         f'<p class="place">in {_text(part.file)}</p>' if part.file != entry.function.file else "",
         f'<p class="warning">{_text(warning)}</p>' if warning else "",
-        f'<table class="source">\n<thead>{_heading_row(titles)}</thead>\n<tbody>',
+        *chunks,
     ]
-    for row in part.rows:
-        if isinstance(row, Fold):
-            lines.append(f'<tr class="fold"><th>⋮</th><td colspan="{len(titles) - 1}">{_text(fold_text(row))}</td></tr>')
-            continue
-        place = line_id(entry.function.id, number, row.line)
-        code = f'<td class="code">{shades.line(part.file, row.line)}</td></tr>'
-        head = f'<th scope="row"><a href="#{place}">{row.line}</a></th>'
-        if row.hits is None:
-            blank = sum(title in _NOT_REACHED for title in titles)
-            lines.append(f'<tr id="{place}">{head}<td colspan="{blank}"></td>{score_cell(row)}<td></td>{code}')
-        else:
-            lines.append(_reached(row, place, entry.calls_others, head, code))
-    return "\n".join([*(line for line in lines if line), "</tbody>\n</table>"])
+    return "\n".join(line for line in lines if line)
+
+
+def _columns(titles: list[str], part: FilePart) -> str:
+    """Widths for all columns: a browser need not look at every row, and the pieces of a long table line up."""
+    widths = dict(_WIDTHS)
+    reached = [row for row in part.lines if row.hits]
+    widths["hits"] = max([len("hits"), *(len(f"{row.hits:,}") for row in reached)])
+    widths["line"] = max(len("line"), len(str(max((row.line for row in part.lines), default=0))))
+    cells = (
+        f'<col style="width:calc({widths[title]}ch + 0.9rem)">' if title in widths else f'<col class="{title.lower()}">'
+        for title in titles
+    )
+    return f"<colgroup>{''.join(cells)}</colgroup>"
 
 
 def _heading_row(titles: list[str]) -> str:
@@ -120,9 +133,23 @@ def _heading_row(titles: list[str]) -> str:
     for title in titles:
         words = COLUMNS.get(_HEADINGS[title], "")
         about = f' title="{escape(words)}"' if words else ""
-        kind = ' class="code"' if title == "source" else ""
+        kind = f' class="{_LEFT[title]}"' if title in _LEFT else ""
         cells.append(f'<th scope="col"{kind}{about}>{title}</th>')
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _table_row(
+    entry: FunctionLines, number: int, part: FilePart, row: LineRow | Fold, titles: list[str], shades: Shades
+) -> str:
+    if isinstance(row, Fold):
+        return f'<tr class="fold"><th>⋮</th><td colspan="{len(titles) - 1}">{_text(fold_text(row))}</td></tr>'
+    place = line_id(entry.function.id, number, row.line)
+    code = f'<td class="code">{shades.line(part.file, row.line)}</td></tr>'
+    head = f'<th scope="row"><a href="#{place}">{row.line}</a></th>'
+    if row.hits is not None:
+        return _reached(row, place, entry.calls_others, head, code)
+    blank = sum(title in _NOT_REACHED for title in titles)
+    return f'<tr id="{place}">{head}<td colspan="{blank}"></td>{score_cell(row)}<td></td>{code}'
 
 
 def _reached(row: LineRow, place: str, calls_others: bool, head: str, code: str) -> str:

@@ -1,0 +1,84 @@
+"""cyprof.profile() and cyprof.install() in a process that is running already."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from recording import PROGRAMS
+
+pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("live")]
+
+BLOCK = """
+import cyprof
+cyprof.install()
+import loops
+
+def main():
+    with cyprof.profile() as p:
+        loops.over_range(10)
+        loops.while_loop(5)
+    return p
+
+p = main()
+by_name = {f.name: t for f, t in zip(p.profile.functions, p.profile.function_times)}
+assert by_name["over_range"].calls == by_name["while_loop"].calls == 1
+assert by_name["main"].calls == 0, "running when the recording began"
+hits = {(line.file.rpartition("/")[2], line.line): line.hits for line in p.profile.line_times}
+assert hits["loops.pyx", 8] == 11, hits
+assert hits["main.py", 8] == hits["main.py", 9] == 1, hits
+edges = [(p.profile.functions[e.caller].name, p.profile.functions[e.callee].name, e.calls) for e in p.profile.edges]
+assert ("main", "over_range", 1) in edges, edges
+p.graph("g.svg"), p.save("p.cyprof"), p.export("p.json")
+p.stats()
+"""
+DECORATOR = """
+import cyprof
+cyprof.install(lines=False)
+import loops
+
+@cyprof.profile(lines=False)
+def work(n):
+    return loops.nested(n)
+
+assert work(3) == loops.nested(3) == 9
+names = [f.name for f in work.cyprof.profile.functions]
+assert "work" in names and "nested" in names, names
+"""
+ERRORS = """
+import cyprof
+from cyprof.errors import CollectError
+
+p = cyprof.profile(lines=False)
+try:
+    p.profile
+except CollectError as error:
+    assert "Nothing has been recorded" in str(error)
+with p:
+    try:
+        with cyprof.profile():
+            raise AssertionError
+    except CollectError as error:
+        assert "in progress" in str(error), error
+assert any("cyprof.install()" in note for note in p.profile.notes), p.profile.notes
+try:
+    with cyprof.profile(lines=False) as q:
+        raise KeyError("the program's own")
+except KeyError:
+    pass
+assert q.profile.run.wall_ns > 0
+"""
+
+
+@pytest.mark.parametrize("code", [BLOCK, DECORATOR, ERRORS], ids=["block", "decorator", "errors"])
+def test_live(tmp_path: Path, code: str) -> None:
+    shutil.copy(PROGRAMS / "loops.pyx", tmp_path)
+    (tmp_path / "main.py").write_text(code)
+    done = subprocess.run([sys.executable, "main.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    if code is BLOCK:
+        assert (tmp_path / "g.svg").stat().st_size > 1000
+        assert "over_range" in done.stdout
