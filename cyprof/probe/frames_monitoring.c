@@ -91,14 +91,14 @@ void frames_end(void) {
 /* The function that begins; its globals are the current ones. */
 static const cyp_function *starting(PyObject *const *args) {
     PyCodeObject *code = (PyCodeObject *)args[0];
-    if (!is_recording()) return NULL;
+    if (!threads_listening()) return NULL;
     const cyp_function *function = functions_known(code);
     return function ? function : functions_of_code(code, PyEval_GetGlobals());
 }
 
 /* The function that goes on or ends: one not known was entered before the recording began. */
 static const cyp_function *started(PyObject *const *args) {
-    return is_recording() ? functions_known((PyCodeObject *)args[0]) : NULL;
+    return threads_listening() ? functions_known((PyCodeObject *)args[0]) : NULL;
 }
 
 /* Line events are asked for code by code, when a function that wants them is first entered. */
@@ -150,19 +150,19 @@ PyObject *frames_line_event(PyObject *self, PyObject *const *args, Py_ssize_t co
 
 PyObject *frames_c_call(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self, (void)count;
-    if (is_recording()) frames_enter(callables_function(args[2], NULL), false);
+    if (threads_listening()) frames_enter(callables_function(args[2], NULL), false);
     return none_or_error();
 }
 
 PyObject *frames_c_return(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self, (void)count;
-    if (is_recording()) frames_leave(callables_function(args[2], NULL), false);
+    if (threads_listening()) frames_leave(callables_function(args[2], NULL), false);
     return none_or_error();
 }
 
 PyObject *frames_c_raise(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self, (void)count;
-    if (is_recording()) frames_leave(callables_function(args[2], NULL), true);
+    if (threads_listening()) frames_leave(callables_function(args[2], NULL), true);
     return none_or_error();
 }
 

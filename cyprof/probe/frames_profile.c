@@ -43,7 +43,7 @@ static void frame_event(PyFrameObject *frame, int what, PyObject *arg) {
 
 static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     (void)self;
-    if (!is_recording()) return 0;
+    if (!threads_listening()) return 0;
     /* A pending exception has been put aside by the interpreter (Python/ceval.c, call_trace_protected). */
     switch (what) {
     case PyTrace_CALL:
@@ -58,7 +58,7 @@ static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject
 
 static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     (void)self, (void)arg;
-    if (!is_recording() || (what != PyTrace_CALL && what != PyTrace_LINE)) return 0;
+    if (!threads_listening() || (what != PyTrace_CALL && what != PyTrace_LINE)) return 0;
     PyCodeObject *code = PyFrame_GetCode(frame);
     const cyp_function *function = function_of_frame(frame, code);
     int failed = !function;

@@ -87,7 +87,10 @@ static int add_lines(cyp_function *function, PyCodeObject *code) {
 
 static int wants_lines(PyObject *file) {
     if (!recording.lines || !recording.wants_lines) return 0;
+    thread_state *thread = threads_current();
+    if (thread) thread->muted = true;
     PyObject *answer = PyObject_CallOneArg(recording.wants_lines, file);
+    if (thread) thread->muted = false;
     int truth = answer ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
     return truth;

@@ -36,6 +36,7 @@ typedef struct thread_state {
     uint64_t clock_reads;
     const cyp_node *paused_at;      /* exact timing is off until this node is left: the import system */
     bool exact_allowed;
+    bool muted;                     /* Python events are cyprof's own: it is asking a Python function something */
     int name_tries;
     char name[128];
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
@@ -111,6 +112,12 @@ void thread_lock_booking(thread_state *thread);
 void thread_unlock_booking(thread_state *thread);
 void thread_find_name(thread_state *thread);
 uint64_t thread_cpu_ns(const thread_state *thread);
+
+/* Whether the events of this thread are a program's. */
+static inline bool threads_listening(void) {
+    const thread_state *thread = (const thread_state *)current_thread;
+    return is_recording() && !(thread && thread->muted);
+}
 
 /* watcher.c */
 int watcher_start(void);
