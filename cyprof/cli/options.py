@@ -50,6 +50,8 @@ def add_recording(parser: Parser) -> None:
     group = parser.add_argument_group("recording")
     meaning = "exact reads the clock at each call, sampled leaves it to a thread, auto (default) does both in turn"
     group.add_argument("--clock", choices=CLOCKS, default="auto", help=meaning)
+    again = "run the program a second time, its output thrown away, without the probes whose own cost leaves times open"
+    group.add_argument("--calibrate", action="store_true", help=again)
 
 
 def add_selection(parser: Parser) -> None:
@@ -89,6 +91,7 @@ def record_options(options: Namespace, *, lines: bool, progress: bool) -> Record
         lines=lines,
         only=tuple(getattr(options, "only", None) or ()),
         progress=progress,
+        calibrate=getattr(options, "calibrate", False),
     )
 
 
@@ -114,6 +117,7 @@ def setting_checks() -> dict[str, tuple[str, Callable[[Any], Any]]]:
         "top": ("top", _number(positive)),
         "all": ("everything", _truth),
         "threads": ("threads", _truth),
+        "calibrate": ("calibrate", _truth),
         "explain": ("explain", _truth),
         "quiet": ("quiet", _truth),
     }

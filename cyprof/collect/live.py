@@ -41,7 +41,7 @@ def _raise(error: BuildError) -> Any:
     raise error
 
 
-class profile:  # noqa: N801 - used as `with cyprof.profile()` and `@cyprof.profile()`, where it reads as a verb
+class profile:  # lower case: used as `with cyprof.profile()` and `@cyprof.profile()`, where it reads as a verb
     """Records what this process does in a `with` block, or in a decorated function, on all its threads.
 
     Modules imported through the finder (`cyprof.install()` before the import, or any run by the `cyprof` command) show their
@@ -78,9 +78,7 @@ class profile:  # noqa: N801 - used as `with cyprof.profile()` and `@cyprof.prof
             ) from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         raw = self._runtime.stop()
         overlay = finder.current() or Overlay({})
         result = {
@@ -101,7 +99,7 @@ class profile:  # noqa: N801 - used as `with cyprof.profile()` and `@cyprof.prof
         self._profile = to_profile(result, facts)
         if not finder.loaded():
             self._profile.notes.append(
-                "No module carries probes here: call cyprof.install() before the Cython modules are imported to see inside them."
+                "No module carries probes here: call cyprof.install() before the Cython modules are imported to see them."
             )
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:

@@ -36,6 +36,7 @@ def collect(target: Target, options: RecordOptions, progress: Progress) -> Recor
     probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)
     overlay = build_loose(sources, probes, progress, search_path)
     progress(f"running {target.title}")
+    before = _calibrate()
     started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
     with tempfile.TemporaryDirectory(prefix="cyprof-") as folder:
         exit_code = _run(target, options, overlay, Path(folder))
@@ -51,7 +52,7 @@ def collect(target: Target, options: RecordOptions, progress: Progress) -> Recor
         started=started,
         clock=options.clock,
         with_lines=options.lines,
-        cost=_calibrate(),
+        cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
     return Recording(to_profile(result, facts), exit_code)
 
@@ -92,7 +93,8 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path)
         }
         path = folder / "request"
         path.write_bytes(marshal.dumps(request))
-        return run_process([sys.executable, *interpreter_flags(), str(_CHILD), str(path)], os.environ)
+        command = [sys.executable, *interpreter_flags(), str(_CHILD), str(path)]
+        return run_process(command, os.environ, silent=options.silent)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,8 @@ class RecordOptions:
 
     `clock`: "exact" reads it at each call, "sampled" leaves time to the watcher, "auto" goes from the one to the other.
     `lines`: line probes as well, in functions that match `only` (all when empty). `without`: functions left without
-    probes. `progress`: whether the program's process, too, tells on stderr what it builds.
+    probes. `progress`: whether the program's process, too, tells on stderr what it builds. `calibrate`: run the program a
+    second time to settle what the probes' own cost leaves open. `silent`: its input is empty and its output goes nowhere.
     """
 
     clock: Literal["auto", "exact", "sampled"] = "auto"
@@ -28,6 +29,8 @@ class RecordOptions:
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     progress: bool = False
+    calibrate: bool = False
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +72,6 @@ def record(target: Target, options: RecordOptions, progress: Progress, by: str =
         return Recording(load(target.value))
     if by not in _collectors:
         importlib.import_module(f"{__package__}.{by}")
-    return _collectors[by](target, options, progress)
+    from .second import with_second_run
+
+    return with_second_run(_collectors[by], target, options, progress)

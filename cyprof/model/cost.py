@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from .calltree import NO_PARENT, CallTree
 from .function import Function
 
+DOUBT = 1.25
+"""How many times its calibrated cost a probe may have cost at the most: the loop it was calibrated in is a friendly place."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProbeCost:
@@ -74,30 +77,58 @@ class NodeTimes:
 def node_times(tree: CallTree, functions: list[Function], cost: ProbeCost, line_hits: list[int]) -> NodeTimes:
     """Takes the probes' cost off the measured self times. No time falls below zero.
 
-    Half of what a call's probe costs falls before the switch to the callee and half after it, so half is taken off the
-    callee and half off its caller; a line event's cost lies wholly in its node. `line_hits` gives line events per node.
+    Part of what a call's probe costs falls before the switch to the callee and part after it, so half is taken off the
+    callee and half off its caller; where one of them has less than that, the other gives the rest. A line event's cost lies
+    wholly in its node. `line_hits` gives line events per node.
     """
-    count = len(tree)
-    whole = [0.0] * count
-    visible = [0.0] * count
-    for node in range(count):
-        calls = tree.calls[node] + tree.resumes[node]
+    whole, visible = _Off(tree), _Off(tree)
+    for node in range(len(tree)):
         function = functions[tree.function[node]]
         line_cost = line_hits[node] * cost.of_line(function)
-        whole[node] += line_cost
-        # An event of Python's is a call that nothing overlaps; a line probe is two stores that fit between other work.
-        visible[node] += line_cost if function.language == "python" else line_cost / 2
-        if not calls:
-            continue
-        parent = tree.parent[node]
+        calls = tree.calls[node] + tree.resumes[node]
         full = cost.of_call(function)
-        seen = visible_cost(tree.self_ns[node] / calls + full / 2, full)
+        seen = visible_cost(tree.self_ns[node] / calls + full / 2, full) if calls else 0.0
         clock = tree.exact_calls[node] * cost.clock_ns
-        for sums, probe in ((whole, calls * full), (visible, calls * seen)):
-            sums[node] += probe / 2 + clock
-            if parent != NO_PARENT:
-                sums[parent] += probe / 2 + clock
-    raw = tree.self_ns
-    least = [max(0, round(own - off)) for own, off in zip(raw, whole, strict=True)]
-    best = [max(low, round(own - off)) for low, own, off in zip(least, raw, visible, strict=True)]
-    return NodeTimes(least, best, list(raw))
+        whole.add(node, DOUBT * calls * full + 2 * clock, line_cost)
+        # An event of Python's is a call that nothing overlaps; a line probe is two stores that fit between other work.
+        visible.add(node, calls * seen + 2 * clock, line_cost if function.language == "python" else line_cost / 2)
+    least = whole.taken_off()
+    best = [max(low, own) for low, own in zip(least, visible.taken_off(), strict=True)]
+    return NodeTimes(least, best, list(tree.self_ns))
+
+
+class _Off:
+    """What is to be taken off the nodes of a tree: for each node on its own, and for its calls, shared with its caller."""
+
+    def __init__(self, tree: CallTree) -> None:
+        self._tree = tree
+        self._own = [0.0] * len(tree)
+        self._for_calls = [0.0] * len(tree)
+
+    def add(self, node: int, for_calls: float, own: float) -> None:
+        """Notes costs of a node."""
+        self._for_calls[node] = for_calls
+        self._own[node] = own
+
+    def taken_off(self) -> list[int]:
+        """The self times that are left."""
+        parent = self._tree.parent
+        left = [float(own) - off for own, off in zip(self._tree.self_ns, self._own, strict=True)]
+        for node, off in enumerate(self._for_calls):
+            left[node] -= off / 2
+            if parent[node] != NO_PARENT:
+                left[parent[node]] -= off / 2
+        children = self._tree.children()
+        for node in range(len(left) - 1, -1, -1):
+            if left[node] >= 0:
+                continue
+            # A caller shorter than its half of the calls it makes leaves the rest to its callees,
+            for callee in children[node]:
+                given = min(-left[node], left[callee]) if self._for_calls[callee] else 0.0
+                left[callee] -= given
+                left[node] += given
+            # a callee shorter than its half leaves it to its caller.
+            if parent[node] != NO_PARENT:
+                left[parent[node]] += max(left[node], -self._for_calls[node] / 2)
+            left[node] = 0.0
+        return [max(0, round(own)) for own in left]

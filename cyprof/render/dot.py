@@ -36,6 +36,8 @@ class Placement:
     nodes: dict[str, dict[str, str]]
     clusters: dict[str, dict[str, str]]
     edges: list[dict[str, str]]
+    crossed_titles: frozenset[str] = frozenset()
+    """The clusters through whose title an edge runs, there being no place free of edges beside it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class DotStyle:
     splines: str = "spline"
     placement: Placement | None = field(default=None)
     edge_labels: bool = True
+    low_titles: frozenset[str] = frozenset()
+    """The clusters that have their title at the bottom."""
 
 
 @renderer(".dot", description="call graph for Graphviz", groups=("graph",))
@@ -94,7 +98,9 @@ def dot_text(graph: Graph, style: DotStyle | None = None) -> str:
         lines.append(f"    {_message(graph, style)};")
     lines.append("  }")
     lengths = _edge_lengths(graph)
-    lines += [f"  {_edge(edge, number, lengths[number], style)};" for number, edge in enumerate(graph.edges)]
+    backward = _backward_edges(graph)
+    for number, edge in enumerate(graph.edges):
+        lines.append(f"  {_edge(edge, number, 0 if number in backward else lengths[number], style)};")
     return "\n".join([*lines, "}", ""])
 
 
@@ -128,7 +134,7 @@ def _graph_attributes(graph: Graph, style: DotStyle) -> dict[str, object]:
 
 
 def _cluster_place(style: DotStyle, name: str) -> dict[str, object]:
-    place: dict[str, object] = {"labelloc": "t"}
+    place: dict[str, object] = {"labelloc": "b" if name in style.low_titles else "t"}
     if style.placement:
         place |= style.placement.clusters.get(name, {})
     return place
@@ -264,6 +270,17 @@ def _edge_lengths(graph: Graph) -> list[int]:
     return lengths
 
 
+def _backward_edges(graph: Graph) -> set[int]:
+    """Edges that only lead back where another came from. They must not pull their ends into one rank."""
+    seen: set[tuple[str, str]] = set()
+    found = set()
+    for number, edge in enumerate(graph.edges):
+        if (edge.head, edge.tail) in seen:
+            found.add(number)
+        seen.add((edge.tail, edge.head))
+    return found
+
+
 def _edge(edge: Edge, number: int, length: int, style: DotStyle) -> str:
     values: dict[str, object] = {
         "id": f"e{number}",
@@ -275,7 +292,9 @@ def _edge(edge: Edge, number: int, length: int, style: DotStyle) -> str:
         "arrowsize": arrow_size(edge),
         "weight": 1 + round(9 * edge.share) + (10 if edge.hot else 0),
     }
-    if length > 1:
+    if not length:
+        values["constraint"] = "false"
+    elif length > 1:
         values["minlen"] = length
     if edge.hot:
         values["color"] = colours.HOT_EDGE

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from ..model import Profile
 from ..view import Graph, ViewOptions, call_graph
-from .dot import FONT, DotStyle, dot_text
+from .dot import FONT, DotStyle, Placement, dot_text
 from .engine import VARIABLE, Draw, GraphvizError, draw_with_dot, find_graphviz
-from .placement import page_size, place
+from .placement import MOST_EDGES, page_size, place
 from .registry import DrawingError, renderer
 from .sources import source_line_of
 from .svg import tidy_svg
@@ -67,8 +67,23 @@ def draw(graph: Graph, form: str) -> bytes:
     raise DrawingError(f"Graphviz could not draw the graph: {first.words}", hint, dot_text(graph)) from first
 
 
+def _laid_out(graph: Graph, graphviz: Draw, style: DotStyle) -> tuple[DotStyle, Placement, bytes]:
+    """The layout of a graph. Where edges cross a module's title at the top, it is tried at the bottom."""
+
+    def attempt(style: DotStyle) -> tuple[DotStyle, Placement, bytes]:
+        layout = graphviz(dot_text(graph, replace(style, edge_labels=False)), "json0", False)
+        return style, place(graph, layout), layout
+
+    first = attempt(style)
+    crossed = first[1].crossed_titles
+    if not crossed or len(graph.edges) > MOST_EDGES:
+        return first
+    second = attempt(replace(style, low_titles=crossed))
+    return second if len(second[1].crossed_titles) < len(crossed) else first
+
+
 def _draw_once(graph: Graph, form: str, graphviz: Draw, style: DotStyle) -> bytes:
-    layout = graphviz(dot_text(graph, replace(style, edge_labels=False)), "json0", False)
+    style, placement, layout = _laid_out(graph, graphviz, style)
     dpi = None
     if form == "png":
         longest = max(page_size(layout)) / 72
@@ -76,7 +91,7 @@ def _draw_once(graph: Graph, form: str, graphviz: Draw, style: DotStyle) -> byte
         if dpi < PNG_DPI:
             note = f"Drawn at {dpi} instead of {PNG_DPI} dots an inch, for its size; an .svg stays sharp."
             graph = replace(graph, footer=(*graph.footer, note))
-    placed = replace(style, dpi=dpi, placement=place(graph, layout))
+    placed = replace(style, dpi=dpi, placement=placement)
     return graphviz(dot_text(graph, placed), form, True)
 
 

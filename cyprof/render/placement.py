@@ -21,7 +21,7 @@ _CLEAR = 2.0
 _TITLE_STEP = 8.0
 _CORNER = 1.25
 """How far the pen's outline reaches beyond the tip of an arrow head, in pen widths."""
-_MOST_EDGES = 400
+MOST_EDGES = 400
 """Beyond it (only ever with --all) there is no free place to search for, and the search would take minutes."""
 Attributes = dict[str, str]
 
@@ -34,13 +34,13 @@ def place(graph: Graph, layout: bytes) -> Placement:
     for at, edge in zip(edges, graph.edges, strict=True):
         at["pos"] = _tip_drawn_back(at["pos"], edge)
     lines = [_curve(at["pos"], edge) for at, edge in zip(edges, graph.edges, strict=True)]
-    index = LineIndex(lines if len(lines) <= _MOST_EDGES else [])
+    index = LineIndex(lines if len(lines) <= MOST_EDGES else [])
     taken = BoxIndex(nodes.values())
-    _move_titles(clusters, sizes, taken, index, graph)
+    crossed = _move_titles(clusters, sizes, taken, index, graph)
     _move_labels(graph, edges, lines, index, taken)
     root = {key: data[key] for key in ("bb", "lp") if key in data}
     places = {name: {"pos": f"{(b.left + b.right) / 2:.2f},{(b.bottom + b.top) / 2:.2f}"} for name, b in nodes.items()}
-    return Placement(root, places, clusters, edges)
+    return Placement(root, places, clusters, edges, crossed)
 
 
 def page_size(layout: bytes) -> tuple[float, float]:
@@ -124,8 +124,10 @@ def _move_titles(
     taken: BoxIndex,
     index: LineIndex,
     graph: Graph,
-) -> None:
-    """Moves each module's title along the top of its cluster to the first place no edge crosses, and takes the place."""
+) -> frozenset[str]:
+    """Moves each module's title along its cluster to the first place no edge crosses, and takes the place. Returns the
+    clusters that have none."""
+    crossed = set()
     for cluster in graph.clusters:
         name = f"cluster_{cluster.id}"
         if "lp" not in clusters.get(name, {}):
@@ -136,9 +138,13 @@ def _move_titles(
         tall = min(height, FONT_SIZE * 1.3)
         candidates = list(_title_places(box, width))
         free = (x for x in candidates if not _hit(Box.around(x, y, width, tall), index, taken))
-        x = next(free, candidates[0])
+        x = next(free, None)
+        if x is None:
+            crossed.add(name)
+            x = candidates[0]
         clusters[name]["lp"] = f"{x:.2f},{y:.2f}"
         taken.add(Box.around(x, y, width, tall))
+    return frozenset(crossed)
 
 
 def _title_places(box: Box, width: float) -> Iterator[float]:
@@ -186,15 +192,20 @@ def _label_places(line: Polyline, size: tuple[float, float]) -> Iterator[tuple[f
     for gap in _GAPS:
         for step in sorted(range(1, len(points) - 1), key=lambda at: abs(at - middle)):
             px, py = points[step]
-            slope = _reach(points[step - 1], points[step + 1], height)
+            before, after = points[step - 1], points[step + 1]
+            slope = _reach(before, after, height)
             away = gap + line.half_pen + slope + width / 2
             stray = gap * 0.4 + abs(step - middle) / len(points) * 6
             yield stray + 0.6, Box.around(px + away, py, width, height)
             yield stray + 0.8, Box.around(px - away, py, width, height)
+            over = gap + line.half_pen + _reach(before[::-1], after[::-1], width) + height / 2
+            yield stray + 1.0, Box.around(px, py + over, width, height)
+            yield stray + 1.0, Box.around(px, py - over, width, height)
 
 
 def _reach(before: Point, after: Point, height: float) -> float:
-    """How far a slanted line leans to the side within half a label's height."""
+    """How far a slanted line leans to the side within half a label's height; for swapped coordinates and a width, how
+    far it climbs within half of that."""
     dx, dy = after[0] - before[0], after[1] - before[1]
     return 0.0 if dy == 0 else min(40.0, abs(dx / dy) * height / 2)
 

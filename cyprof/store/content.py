@@ -37,6 +37,8 @@ def to_content(profile: Profile) -> dict[str, Any]:
         "scores": {file: sorted(of.items()) for file, of in profile.scores.items()},
         "source_hashes": profile.source_hashes,
         "notes": profile.notes,
+        "settled_ns": profile.settled_ns,
+        "baselines": sorted(profile.baseline_ns_per_call.items()),
     }
 
 
@@ -56,11 +58,26 @@ def from_content(content: Any) -> Profile:
         threads=threads,
         unseen=_unseen(_part(top, "unseen")),
         scores=_scores(_part(top, "scores")),
-        source_hashes={
-            file: _text(digest, "source_hashes") for file, digest in _part(top, "source_hashes").items()
-        },
+        source_hashes={file: _text(digest, "source_hashes") for file, digest in _part(top, "source_hashes").items()},
         notes=_list(_need(top, "notes"), "notes", _text),
+        settled_ns=_settled(top.get("settled_ns", []), len(tree)),
+        baseline_ns_per_call=_baselines(top.get("baselines", []), len(functions)),
     )
+
+
+def _settled(values: Any, nodes: int) -> list[int]:
+    settled = _list(values, "settled_ns", lambda value, where: _integer(value, where, least=-1))
+    if settled and len(settled) != nodes:
+        raise ContentError("settled_ns does not have one value for each node")
+    return settled
+
+
+def _baselines(values: Any, functions: int) -> dict[int, float]:
+    if not isinstance(values, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in values):
+        raise ContentError("baselines is no list of (function, time)")
+    baselines = {_integer(function, "baselines"): _number(time, "baselines") for function, time in values}
+    _below(list(baselines), functions, "baselines")
+    return baselines
 
 
 def _columns(records: Iterable[object], names: tuple[str, ...]) -> dict[str, list[Any]]:
@@ -150,9 +167,7 @@ def _rows(
     return list(zip(*columns, strict=True))
 
 
-def _number_columns(
-    values: dict[str, Any], where: str, names: tuple[str, ...], least: dict[str, int]
-) -> dict[str, list[int]]:
+def _number_columns(values: dict[str, Any], where: str, names: tuple[str, ...], least: dict[str, int]) -> dict[str, list[int]]:
     columns = {}
     for name in names:
         column = _need(values, name)

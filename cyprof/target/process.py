@@ -27,20 +27,22 @@ def held_back() -> list[int]:
     return [int(number) for number in HELD_BACK - signal.pthread_sigmask(signal.SIG_BLOCK, ())]
 
 
-def run_process(command: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Runs a command on this process's stdin, stdout and stderr and returns its exit code, negative for a signal.
+def run_process(command: Sequence[str], environ: Mapping[str, str], *, silent: bool = False) -> int:
+    """Runs a command on this process's stdin, stdout and stderr, or on none of them when `silent`, and returns its exit
+    code, negative for a signal.
 
     Signals sent to this process meanwhile reach the program instead. Ctrl-C, which reaches both, ends only the program.
     Raises CollectError when the process cannot be started.
     """
     if threading.current_thread() is not threading.main_thread():
-        return _exit_code(os.waitpid(_start(command, environ, signal.pthread_sigmask(signal.SIG_BLOCK, ())), 0)[1])
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+        return _exit_code(os.waitpid(_start(command, environ, mask, silent), 0)[1])
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else the system reaps the child, and its exit code is lost
     waited = _PASSED_ON | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
-        process = _start(command, environ, before)
+        process = _start(command, environ, before, silent)
         return _wait(process, waited)
     finally:
         while signal.sigtimedwait({signal.SIGINT, signal.SIGCHLD} - before, 0) is not None:
@@ -60,11 +62,14 @@ def die_by(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-def _start(command: Sequence[str], environ: Mapping[str, str], mask: set[signal.Signals] | set[int]) -> int:
+def _start(
+    command: Sequence[str], environ: Mapping[str, str], mask: set[signal.Signals] | set[int], silent: bool
+) -> int:
     if not sys.executable:
         raise CollectError("The path of the running Python is unknown, so no program can be run.", "Start it by its path.")
     try:
-        return os.posix_spawn(command[0], list(command), environ, setsigmask={*mask, *HELD_BACK})
+        nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)] if silent else ()
+        return os.posix_spawn(command[0], list(command), environ, setsigmask={*mask, *HELD_BACK}, file_actions=nothing)
     except OSError as error:
         if error.errno == errno.E2BIG:
             raise CollectError("The program's arguments are too long.", "Hand them over in a file.") from error

@@ -9,7 +9,9 @@ from typing import Literal
 
 from ..model import Function, Profile
 
-Origin = Literal["own", "import", "stdlib", "package", "builtin"]
+Origin = Literal["own", "import", "stdlib", "package", "builtin", "generated"]
+"""`generated` is Python code from no file, such as the methods that namedtuple and dataclass make: it belongs to whoever
+calls it."""
 
 _SITE_PACKAGES = re.compile(r"/(?:site|dist)-packages/([^/]+)")
 _STDLIB = re.compile(r"/lib(?:64)?/(?:python|pypy)\d+(?:\.\d+t?/|\d+\.zip/)")
@@ -33,6 +35,8 @@ def origin_of(function: Function, own_packages: frozenset[str] = frozenset()) ->
         return "builtin"
     if function.file.startswith("<frozen"):
         return "import" if "importlib" in function.file or "zipimport" in function.file else "stdlib"
+    if not function.file or function.file.startswith("<"):
+        return "own" if top == "__main__" else "generated"
     if _SITE_PACKAGES.search(function.file):
         return "own" if package_of(function) in own_packages else "package"
     return "stdlib" if _STDLIB.search(function.file) else "own"

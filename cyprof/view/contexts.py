@@ -64,8 +64,11 @@ class _Builder:
 
 
 def fold(profile: Profile, options: ViewOptions) -> Contexts:
-    """Folds import machinery, standard library and installed packages, each into one entity; C functions that a folded
-    function calls go with it, and so does everything that runs for an import short of the user's own module bodies."""
+    """Folds import machinery, standard library and installed packages, each into one entity.
+
+    C functions and generated code that a folded function calls go with it, and so does everything that runs for an
+    import, short of the user's own module bodies.
+    """
     probed = probed_packages(profile)
     origins: list[Origin] = [origin_of(function, probed) for function in profile.functions]
     forced = [bool(options.show) and matches(function, options.show) for function in profile.functions]
@@ -79,7 +82,7 @@ def fold(profile: Profile, options: ViewOptions) -> Contexts:
             index = builder.group(title)
             builder.folded[index].add(function_id)
         else:
-            index = builder.function(function, origin == "own", forced[function_id])
+            index = builder.function(function, origin in ("own", "generated"), forced[function_id])
         of_node.append(index)
     return Contexts(builder.entities, of_node, builder.folded)
 
@@ -91,6 +94,6 @@ def _group_title(function: Function, origin: Origin, above: Entity | None) -> st
         return ""
     if origin == "import" or (in_group and above is not None and above.title == IMPORT):
         return IMPORT
-    if origin == "builtin":
+    if origin in ("builtin", "generated"):
         return above.title if in_group and above is not None else ""
     return STDLIB if origin == "stdlib" else package_of(function)

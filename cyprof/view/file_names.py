@@ -13,9 +13,9 @@ def file_names(files: Iterable[str]) -> dict[str, str]:
     for file in sorted({file for file in files if file}):
         same[PurePosixPath(file).name].append(file)
     names: dict[str, str] = {}
-    for group in same.values():
+    for name, group in same.items():
         parts = [PurePosixPath(file).parts for file in group]
-        depth = 1
+        depth = 2 if name in ("__init__.py", "__main__.py") else 1  # these say nothing without their package
         while len({path[-depth:] for path in parts}) < len(group) and depth < max(map(len, parts)):
             depth += 1
         names.update(zip(group, (str(PurePosixPath(*path[-depth:])) for path in parts), strict=True))

@@ -72,9 +72,28 @@ def test_the_cost_of_the_probes_is_taken_off_callee_and_caller() -> None:
     tree.add(main, 1, calls=1000, self_ns=8_000)
     made = profile(tree, "ab", ProbeCost(call_ns=6.0))
     caller, callee = made.function_times
-    assert callee.self_min_ns == 8_000 - 3 * 1000
+    # 1.25 times 6 ns a call at the most, half of it each.
+    assert callee.self_min_ns == 8_000 - 3_750
     assert callee.self_min_ns <= callee.self_ns <= callee.raw_self_ns == 8_000
-    assert caller.self_min_ns == 10_000 - 3 * 1000 - 3
+    assert caller.self_min_ns == 10_000 - 3_750 - 4
+
+
+def test_what_a_callee_is_too_short_to_give_its_caller_gives() -> None:
+    tree = CallTree()
+    main = tree.add(NO_PARENT, 0, calls=1, self_ns=10_000)
+    tree.add(main, 1, calls=1000, self_ns=1_000)
+    caller, callee = profile(tree, "ab", ProbeCost(call_ns=6.0)).function_times
+    assert callee.self_min_ns == 0
+    assert caller.self_min_ns == 11_000 - 7_500 - 4
+
+
+def test_what_a_caller_is_too_short_to_give_its_callee_gives() -> None:
+    tree = CallTree()
+    main = tree.add(NO_PARENT, 0, calls=1, self_ns=1_000)
+    tree.add(main, 1, calls=1000, self_ns=10_000)
+    caller, callee = profile(tree, "ab", ProbeCost(call_ns=6.0)).function_times
+    assert caller.self_min_ns == 0
+    assert callee.self_min_ns == 11_000 - 7_500 - 4
 
 
 def test_a_long_call_hides_most_of_its_probe() -> None:

@@ -1,0 +1,76 @@
+"""Times per call from runs with function probes only, kept so that a run with line probes can say what those cost.
+
+One small JSON file in the cache for each source, named after its content: another version of the source has another file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from ..build.cache import cache_folder
+from ..model import Function, Profile
+
+_FEWEST_NS = 1000
+"""Functions that took less than this in all are not worth remembering: their time is noise."""
+
+
+class Timings:
+    """The timings of the user's cache."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder or cache_folder() / "timings"
+
+    def remember(self, profile: Profile) -> None:
+        """Keeps the self time per call of the Cython functions of a run without line probes."""
+        for file, functions in _by_file(profile).items():
+            path = self._path(profile.source_hashes[file])
+            known = _read(path)
+            for function in functions:
+                times = profile.function_times[function.id]
+                if times.calls and times.self_ns >= _FEWEST_NS:
+                    known[_key(function)] = times.self_ns / times.calls
+            if known:
+                _write(path, known)
+
+    def recall(self, profile: Profile) -> dict[int, float]:
+        """The time per call in ns, by function id, that an earlier run of the same sources had."""
+        found: dict[int, float] = {}
+        for file, functions in _by_file(profile).items():
+            known = _read(self._path(profile.source_hashes[file]))
+            found.update({function.id: known[_key(function)] for function in functions if _key(function) in known})
+        return found
+
+    def _path(self, source_hash: str) -> Path:
+        return self._folder / f"{source_hash}.json"
+
+
+def _by_file(profile: Profile) -> dict[str, list[Function]]:
+    files: dict[str, list[Function]] = {}
+    for function in profile.functions:
+        if function.language == "cython" and function.kind != "module" and function.file in profile.source_hashes:
+            files.setdefault(function.file, []).append(function)
+    return files
+
+
+def _key(function: Function) -> str:
+    return f"{function.module}:{function.name}:{function.line}"
+
+
+def _read(path: Path) -> dict[str, float]:
+    """What an earlier run wrote; nothing when there is none, or when the file is not one of ours any more."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    return {key: float(value) for key, value in data.items()} if isinstance(data, dict) else {}
+
+
+def _write(path: Path, timings: dict[str, float]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        json.dump(timings, file)
+    Path(part).replace(path)
