@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from cli_support import Done, cyprof, environ, python, run, write
+from cli_support import Done, cyprof, python, run, write
 
 pytestmark = pytest.mark.every_python
 
@@ -148,7 +148,8 @@ BESIDE = {
     "typing.py": "mine = 2\n",
     "json.py": "mine = 3\n",
 }
-NEEDS_DETACHED_FRAMES = ("stack", "recursion")
+LOADS_THREADING = sys.version_info < (3, 12)
+"""The profile hook of new threads can only be set through it."""
 
 
 def both(folder: Path, words: list[str], args: list[str], stdin: str = "", flags: tuple[str, ...] = ()) -> tuple[Done, Done]:
@@ -167,6 +168,8 @@ def _without_addresses(done: Done) -> Done:
 def test_script(name: str, tmp_path: Path) -> None:
     files = {"prog.py": dedent(SCRIPTS[name])}
     needed = {"shadow": ("re.py", "typing.py", "json.py"), "bad_import": ("broken.py",)}.get(name, ())
+    if name == "modules" and LOADS_THREADING:
+        pytest.skip("this Python needs threading to be loaded, and what that needs")
     folder = write(tmp_path / "w", files | {file: BESIDE[file] for file in needed})
     plain, ours = both(folder, ["prog.py"], ["a", "--", "-o", "b c"], stdin="one\ntwo\n")
     if name == "terminated":
@@ -178,6 +181,8 @@ def test_script(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["argv", "path", "main", "raises", "exit_text", "interrupt", "shadow", "modules"])
 @pytest.mark.parametrize("form", ["-m", "-c", "folder", "zip", "package", "link", "./", "absolute", "pyc"])
 def test_forms_of_target(form: str, name: str, tmp_path: Path) -> None:
+    if name == "modules" and LOADS_THREADING:
+        pytest.skip("this Python needs threading to be loaded, and what that needs")
     text = dedent(SCRIPTS[name])
     folder = write(tmp_path / "w", {"prog.py": text, "d/__main__.py": text, "p/__init__.py": "print('init')\n"})
     write(folder, {"p/__main__.py": text, "real/prog.py": text, **(BESIDE if name == "shadow" else {})})
@@ -224,4 +229,3 @@ def test_safe_path_of_the_environment(tmp_path: Path) -> None:
     plain = python(folder, "prog.py", PYTHONSAFEPATH="1")
     ours = cyprof(folder, "run", "prog.py", "--quiet", "-o", output, PYTHONSAFEPATH="1")
     assert ours == plain
-    assert environ(PYTHONSAFEPATH="1")["PYTHONSAFEPATH"] == "1"

@@ -7,19 +7,15 @@ import json
 import math
 import random
 import struct
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import profiles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import profiles
 
 from cyprof.errors import CyprofError, RenderError, StoreError
 from cyprof.model import KINDS, CallTree, Function, LineRecords, ProbeCost, Profile, Run, Thread, Unseen
