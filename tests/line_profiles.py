@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from profiles import PROJECT, ProfileBuilder
+
 from cyprof.model import Profile
 from cyprof.view.line_rows import SourceProvider, SourceText
-
-from profiles import PROJECT, ProfileBuilder
 
 KERN = '''\
 # cython: language_level=3
@@ -54,7 +54,7 @@ def make(factor):
 
 def never(x):
     return x
-'''.split("\n")
+'''
 SCRIPT = """\
 import kern
 
@@ -68,9 +68,11 @@ def main(rounds):
 
 
 main(300)
-""".split("\n")
-SOURCES = {f"{PROJECT}/kern.pyx": KERN, f"{PROJECT}/demo.py": SCRIPT}
-SCORES = {1: 8, 2: 0, 10: 2, 18: 21, 19: 4, 22: 43, 23: 14, 24: 13, 25: 12, 27: 2, 34: 60, 35: 30, 36: 11, 37: 12, 38: 12, 39: 2}
+"""
+SOURCES = {f"{PROJECT}/kern.pyx": KERN.split("\n"), f"{PROJECT}/demo.py": SCRIPT.split("\n")}
+SCORES = {
+    1: 8, 10: 2, 18: 21, 19: 4, 22: 43, 23: 14, 24: 13, 25: 12, 27: 2, 34: 60, 35: 30, 36: 11, 37: 12, 38: 12, 39: 2,
+}  # fmt: skip
 
 
 def source_of(files: dict[str, list[str]], changed: frozenset[str] = frozenset()) -> SourceProvider:
@@ -109,7 +111,7 @@ def kern() -> Profile:
     call(top, twice[1], 60, 6, (30, 0, 0.2), (31, 60, 6))
     call(top, make, 1, 5, (34, 0, 0.01), (35, 1, 0.02), (39, 1, 0.001))
     call(top, closure, 90, 5, (35, 0, 0.5), (36, 90, 3), (37, 90, 2), (38, 90, 2), (39, 90, 0.1))
-    b.scores = {f"{PROJECT}/kern.pyx": {line: score for line, score in SCORES.items() if score}}
+    b.scores = {f"{PROJECT}/kern.pyx": SCORES}
     b.notes.append("The times of 3 calls of 2 ns cannot be told from their callers'.")
     return replace(b.profile(), baseline_ns_per_call={inner: 700_000.0, mid: 6000.0})
 

@@ -45,8 +45,7 @@ def pieces(lines: Sequence[str], file: str) -> list[list[Piece]]:
     if len(found) != len(lines):
         return plain
     return [
-        cut if "".join(text for _, text in cut) == line else whole
-        for cut, whole, line in zip(found, plain, lines, strict=True)
+        cut if "".join(text for _, text in cut) == line else whole for cut, whole, line in zip(found, plain, lines, strict=True)
     ]
 
 

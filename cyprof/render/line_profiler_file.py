@@ -74,9 +74,7 @@ def _rows(lines: list[LineTimes], first: int, calls: int) -> list[Timing]:
     return sorted(rows) or [(first, max(1, calls), 0)]
 
 
-def _blocks(
-    function: Function, file: str, first: int, rows: list[Timing], block: Block
-) -> list[tuple[Key, list[Timing]]]:
+def _blocks(function: Function, file: str, first: int, rows: list[Timing], block: Block) -> list[tuple[Key, list[Timing]]]:
     """The entries that together show every row."""
     entries: list[tuple[Key, list[Timing]]] = []
     while rows:

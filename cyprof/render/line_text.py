@@ -30,6 +30,7 @@ from .styled import Line, joined, wrapped
 
 _NAMED = 12
 
+
 @renderer(".txt", description="the line table as plain text", groups=("lines",))
 def text_bytes(profile: Profile, options: ViewOptions) -> bytes:
     """The line table without colours, no line cut."""

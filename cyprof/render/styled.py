@@ -30,9 +30,7 @@ def plain(line: Line) -> str:
 
 
 def _ansi(line: Line) -> str:
-    return "".join(
-        _style(words).render(text, color_system=ColorSystem.STANDARD) if words else text for words, text in line
-    )
+    return "".join(_style(words).render(text, color_system=ColorSystem.STANDARD) if words else text for words, text in line)
 
 
 def _stripped(line: Line) -> Line:

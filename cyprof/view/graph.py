@@ -31,8 +31,10 @@ from .select import Facts, Selection, select
 from .units import count_text, share_text, shorten, time_text, visible
 
 _EDGES_KEPT = 120
+_EDGES_FOLLOWED = 40
+"""With more edges than this, the light ones that lead through what is not shown are more noise than help."""
 _EDGE_SHARE = 0.2
-"""Where edges are many, those below this part of `--min-share` go first."""
+"""An edge below this part of `--min-share` is a light one."""
 
 
 def call_graph(profile: Profile, options: ViewOptions, source_line: SourceLine | None = None) -> Graph:
@@ -162,18 +164,28 @@ def _unseen_nodes(profile: Profile) -> list[Node]:
 
 
 def _thin_out(found: list[Link], facts: Facts) -> list[Link]:
-    """Drops the lightest edges where there are too many to follow, but never a node's heaviest way in."""
-    if facts.options.everything or len(found) <= _EDGES_KEPT:
+    """Drops light edges where there are too many to follow, but never a node's heaviest way in: first those through hidden
+    functions and folded groups, then any."""
+    if facts.options.everything or len(found) <= _EDGES_FOLLOWED:
         return found
     heaviest: dict[int, Link] = {}
     for link in found:
         best = heaviest.get(link.callee)
         if best is None or link.total_ns > best.total_ns:
             heaviest[link.callee] = link
+    needed = {id(link) for link in heaviest.values()}
     least = facts.options.min_share / 100 * _EDGE_SHARE * facts.profile.self_sum_ns
-    heavy = [link for link in found if link.total_ns >= least]
-    heavy.sort(key=lambda link: -link.total_ns)
-    kept = {id(link) for link in (*heaviest.values(), *heavy[:_EDGES_KEPT])}
+    entities = facts.contexts.entities
+
+    def light(link: Link) -> bool:
+        folded = entities[link.caller].function is None or entities[link.callee].function is None
+        return link.total_ns < least and (link.indirect or folded)
+
+    found = [link for link in found if id(link) in needed or not light(link)]
+    if len(found) <= _EDGES_KEPT:
+        return found
+    heavy = sorted((link for link in found if link.total_ns >= least), key=lambda link: -link.total_ns)
+    kept = needed | {id(link) for link in heavy[:_EDGES_KEPT]}
     return [link for link in found if id(link) in kept]
 
 

@@ -148,9 +148,7 @@ def rows_of(
     return tuple(rows)
 
 
-def _row(
-    time: LineTimes, text: str, language: str, scores: dict[int, int] | None, own_ns: int, whole_ns: int
-) -> LineRow:
+def _row(time: LineTimes, text: str, language: str, scores: dict[int, int] | None, own_ns: int, whole_ns: int) -> LineRow:
     run_share = time.self_ns / whole_ns
     score = scores.get(time.line, 0) if scores is not None and language == "cython" else None
     return LineRow(

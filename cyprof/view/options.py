@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 USER_FUNCTIONS_KEPT = 60
-"""While a program has fewer functions of its own than this, all of them are shown."""
+"""While a program has fewer functions of its own than this, all of them are shown; else, while its Cython functions are
+fewer, all of those."""
 MOST_NODES = 80
 """A picture with more nodes than this cannot be read; `everything` lifts the limit."""
 

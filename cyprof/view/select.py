@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from ..model import Profile
+from ..model import CYTHON_KINDS, Profile
 from .classify import matches
 from .contexts import Contexts, Entity
 from .measure import Measures
@@ -82,8 +82,17 @@ def prune_small(selection: Selection, facts: Facts) -> Selection:
     if facts.options.everything:
         return selection
     kept = _protected(selection, facts)
-    small = [i for i in selection.shown if i not in kept and facts.share(i) < facts.options.min_share]
+    small = [i for i in selection.shown if i not in kept and _weight(i, facts) < facts.options.min_share]
     return selection.without("share", small)
+
+
+def _weight(index: int, facts: Facts) -> float:
+    """What an entity counts for, in percent of the run: its total time, but of a module's body only what it does itself. The
+    rest is its imports, which are drawn as what they are."""
+    function = facts.contexts.entities[index].function
+    if function is not None and function.kind == "module" and function.module != "__main__":
+        return 100 * facts.measures[index].self_ns / facts.profile.self_sum_ns
+    return facts.share(index)
 
 
 def limit_nodes(selection: Selection, facts: Facts) -> Selection:
@@ -113,6 +122,12 @@ def _fits(facts: Facts, index: int, patterns: tuple[str, ...]) -> bool:
 def _protected(selection: Selection, facts: Facts) -> set[int]:
     """Entities that neither share nor limit may take out."""
     entities = [facts.contexts.entities[index] for index in selection.shown]
-    own = [entity.index for entity in entities if entity.own]
     forced = {entity.index for entity in entities if entity.forced}
-    return forced | set(own) if len(own) < USER_FUNCTIONS_KEPT else forced
+    own = {entity.index for entity in entities if entity.own}
+    # In a program with many functions of its own, the Cython ones are what the user came to see.
+    compiled = {entity.index for entity in entities if entity.own and _is_compiled(entity)}
+    return forced | next((kept for kept in (own, compiled) if len(kept) < USER_FUNCTIONS_KEPT), set())
+
+
+def _is_compiled(entity: Entity) -> bool:
+    return entity.function is not None and entity.function.kind in CYTHON_KINDS

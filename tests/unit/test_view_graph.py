@@ -284,3 +284,14 @@ def test_shown_and_hidden_self_times_add_up_and_nothing_is_orphaned(profile: Pro
             above = parents[above]
         if entity in shown and above != -1 and contexts.of_node[above] != entity:
             assert (contexts.of_node[above], entity) in reached
+
+
+def test_in_a_large_program_the_users_cython_functions_are_kept_whatever_their_share() -> None:
+    build = ProfileBuilder()
+    main = build.call(-1, build.function("demo", "main", "demo.py", 1), ms=10_000)
+    for number in range(80):
+        build.call(main, build.function("demo", f"small{number}", "demo.py", 10 + number), ms=0.001)
+    build.call(main, build.function("kern", "tiny", "kern.pyx", 3, "cdef"), calls=5, ms=0.001)
+    names = {node.title for node in call_graph(build.profile(), ViewOptions()).nodes}
+    assert "tiny" in names
+    assert "small0" not in names

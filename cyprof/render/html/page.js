@@ -29,7 +29,12 @@
     const row = place === wanted ? null : document.getElementById(place);
     if (row) {
       row.classList.add("target");
-      row.scrollIntoView({ block: "center" });
+      // Pieces of a long table are laid out, and change their heights, as they come into sight.
+      const center = (again) => {
+        row.scrollIntoView({ block: "center" });
+        if (again) requestAnimationFrame(() => center(again - 1));
+      };
+      center(4);
     } else if (place) {
       view.scrollIntoView({ block: "start" });
     }

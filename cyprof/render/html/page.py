@@ -97,7 +97,8 @@ def _summary(table: LineTable) -> str:
     rows = "\n".join(_advice(one, parts[one.function.id, one.file]) for one in table.first)
     return (
         '<section class="summary"><h2>Worth an edit first</h2>\n<table>\n'
-        '<thead><tr><th scope="col">% run</th><th scope="col">self</th><th scope="col">time</th><th scope="col">Python</th>'
+        '<thead><tr><th scope="col">% run</th><th scope="col">self</th>'
+        '<th scope="col" class="left">time</th><th scope="col">Python</th>'
         '<th scope="col" class="where">line</th><th scope="col" class="what">source, and what an edit may do</th></tr>\n'
         f"</thead>\n<tbody>\n{rows}\n</tbody>\n</table></section>"
     )

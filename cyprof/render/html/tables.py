@@ -102,17 +102,18 @@ def _part(entry: FunctionLines, number: int, part: FilePart, shades: Shades) -> 
     titles = [title for title in _HEADINGS if entry.calls_others or title != "total"]
     rows = [_table_row(entry, number, part, row, titles, shades) for row in part.rows]
     head = f"{_columns(titles, part)}\n<thead>{_heading_row(titles)}</thead>"
-    start = f'<div class="chunk"><table class="source">\n{head}\n<tbody>'
-    chunks = [
-        "\n".join([start, *rows[first : first + _CHUNK], "</tbody>\n</table></div>"])
-        for first in range(0, len(rows), _CHUNK)
-    ]
+    chunks = [_chunk(head, rows[first : first + _CHUNK]) for first in range(0, len(rows), _CHUNK)]
     lines = [
         f'<p class="place">in {_text(part.file)}</p>' if part.file != entry.function.file else "",
         f'<p class="warning">{_text(warning)}</p>' if warning else "",
         *chunks,
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _chunk(head: str, rows: list[str]) -> str:
+    start = f'<div class="chunk" style="--rows:{len(rows)}"><table class="source">\n{head}\n<tbody>'
+    return "\n".join([start, *rows, "</tbody>\n</table></div>"])
 
 
 def _columns(titles: list[str], part: FilePart) -> str:
