@@ -22,6 +22,7 @@ from ..errors import BuildError, CollectError
 from ..target import Target, held_back, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, to_profile
+from .own import without_own_calls
 from .registry import Progress, Recording, RecordOptions, collector
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -54,7 +55,7 @@ def collect(target: Target, options: RecordOptions, progress: Progress) -> Recor
         with_lines=options.lines,
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
-    return Recording(to_profile(result, facts), exit_code)
+    return Recording(to_profile({**result, "raw": without_own_calls(result["raw"])}, facts), exit_code)
 
 
 class _Start:

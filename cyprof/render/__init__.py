@@ -1,5 +1,6 @@
 """From what is shown to bytes. One small module for each format; each registers itself."""
 
+from .line_text import line_table_text
 from .registry import (
     DrawingError,
     Renderer,
@@ -18,6 +19,7 @@ __all__ = [
     "Renderer",
     "check_output",
     "find",
+    "line_table_text",
     "renderer",
     "renderers",
     "stats_text",

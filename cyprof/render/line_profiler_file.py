@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import pickle
+import tokenize
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -103,7 +104,7 @@ def printed_block() -> Block:
         if (file, first) not in known:
             try:
                 size = len(get_block(file, first))
-            except (SyntaxError, ValueError, IndexError):
+            except (SyntaxError, tokenize.TokenError, ValueError, IndexError):
                 size = 0
             known[file, first] = first + size - 1 if size else None
         return known[file, first]

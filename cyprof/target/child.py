@@ -15,6 +15,8 @@ import sys
 _MAIN_NAMES = [name for name in globals() if name.startswith("__")]
 _LOADED_BY_PYTHON = set(sys.modules)
 _DISPLAY = sys.__excepthook__
+# The signals that were blocked when the program ended by an exception.
+_mask = []  # type: ignore[var-annotated] # an annotation would give this module one more name
 
 import marshal  # noqa: E402
 import os  # noqa: E402
@@ -173,6 +175,9 @@ def _run(
         runtime.start(*start)
         runtime.run(code, namespace)
     except BaseException as error:
+        # A second Ctrl-C while the first is dealt with would show the code that does so; it waits for the next piece of
+        # the program's own.
+        _mask[:] = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         traceback = error.__traceback__
         while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
             traceback = traceback.tb_next
@@ -185,9 +190,11 @@ def _end(error: BaseException | None) -> None:
     if error is None:
         return
     if isinstance(error, SystemExit):
+        _unmask()
         raise error
     traceback = error.__traceback__
     _show(error)
+    _unmask()
     if type(error) is not KeyboardInterrupt:
         sys.exit(1)
     hook = sys.excepthook
@@ -230,12 +237,21 @@ def _show(error: BaseException) -> None:
 
 
 def _call_hook(hook: "Callable[..., object]", *exception: object) -> BaseException | None:
+    signal = sys.modules["_signal"]
     try:
+        _unmask()
         hook(*exception)
     except BaseException as second:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         traceback = second.__traceback__
         return second.with_traceback(traceback.tb_next if traceback is not None else None)
     return None
+
+
+def _unmask() -> None:
+    """Lets signals through again as they were while the program ran."""
+    signal = sys.modules["_signal"]
+    signal.pthread_sigmask(signal.SIG_SETMASK, _mask)
 
 
 def _say(text: str) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 
 from ..errors import CollectError
@@ -14,6 +15,10 @@ from ..errors import CollectError
 _PASSED_ON = frozenset(
     {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 )
+_MAY_BE_BOTHS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
+_PATIENCE_S = 0.5
+"""A signal somebody sent may have been sent to the group as well. Twice is one KeyboardInterrupt too many for a program
+that is cleaning up, so it is passed on only when the program goes on as if it had not got it."""
 _FROM_KERNEL = 0x80
 """si_code of a signal the terminal sent: it went to the whole group, so the program has it already."""
 
@@ -79,14 +84,23 @@ def _start(
 
 
 def _wait(process: int, waited: frozenset[signal.Signals]) -> int:
+    put_off: list[int] = []
+    due = 0.0
     while True:
-        received = signal.sigwaitinfo(waited)
-        if received.si_signo == signal.SIGCHLD:
+        received = signal.sigtimedwait(waited, max(0.0, due - time.monotonic())) if put_off else signal.sigwaitinfo(waited)
+        if received is None:
+            os.kill(process, put_off.pop(0))
+        elif received.si_signo == signal.SIGCHLD:
             ended, status = os.waitpid(process, os.WNOHANG)
             if ended:
                 return _exit_code(status)
-        elif received.si_code != _FROM_KERNEL:
+        elif received.si_code == _FROM_KERNEL:
+            continue
+        elif received.si_signo not in _MAY_BE_BOTHS:
             os.kill(process, received.si_signo)
+        elif received.si_signo not in put_off:
+            due = time.monotonic() + _PATIENCE_S
+            put_off.append(received.si_signo)
 
 
 def _exit_code(status: int) -> int:

@@ -2,6 +2,8 @@
 
 from .graph import call_graph
 from .labels import SourceLine, source_lines
+from .line_rows import SourceProvider, SourceText
+from .line_table import LineTable, line_table
 from .nodes import Cluster, Edge, Graph, Node
 from .options import ViewOptions
 from .table import FunctionTable, Row, function_table
@@ -11,11 +13,15 @@ __all__ = [
     "Edge",
     "FunctionTable",
     "Graph",
+    "LineTable",
     "Node",
     "Row",
     "SourceLine",
+    "SourceProvider",
+    "SourceText",
     "ViewOptions",
     "call_graph",
     "function_table",
+    "line_table",
     "source_lines",
 ]

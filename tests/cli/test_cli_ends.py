@@ -19,8 +19,8 @@ pytestmark = pytest.mark.every_python
 
 WAITS = """
 import os, sys, time
-print(os.getpid(), flush=True)
 def wait():
+    print(os.getpid(), flush=True)
     time.sleep(60)
 wait()
 """
@@ -192,10 +192,22 @@ in_parent()
     assert "in_child" not in names(folder / "r.cyprof")
 
 
-def test_nothing_of_cyprofs_own_is_in_the_profile(tmp_path: Path) -> None:
-    folder = write(tmp_path, {"prog.py": "def f(): pass\nf()\n"})
-    assert cyprof(folder, "run", "prog.py", "-o", "r.cyprof").code == 0
-    assert names(folder / "r.cyprof") == {"<module>", "f"}
+@pytest.mark.parametrize(("last", "code"), [("", 0), ("1 / 0", 1), ("raise SystemExit(2)", 2), ("raise KeyboardInterrupt", -2)])
+def test_nothing_of_cyprofs_own_is_in_the_profile(tmp_path: Path, last: str, code: int) -> None:
+    folder = write(tmp_path, {"prog.py": f"def f(): pass\nf()\n{last}\n"})
+    assert cyprof(folder, "run", "prog.py", "-o", "r.cyprof").code == code
+    profile = product.load(folder / "r.cyprof")
+    seen = {function.name for function in profile.functions if function.module != "threading"}
+    if sys.version_info >= (3, 12):  # before, the interpreter's own join of threads is seen
+        assert seen == {"<module>", "f"}
+    roots = {profile.functions[profile.tree.function[node]] for node in profile.tree.roots()}
+    assert {function.language for function in roots} == {"python"}
+
+
+def test_an_excepthook_of_the_program_is_part_of_it(tmp_path: Path) -> None:
+    folder = write(tmp_path, {"prog.py": "import sys\ndef hook(*args): print('hooked')\nsys.excepthook = hook\n1 / 0\n"})
+    assert cyprof(folder, "run", "prog.py", "-o", "r.cyprof").out == "hooked\n"
+    assert "hook" in names(folder / "r.cyprof")
 
 
 CYTHON = {
@@ -220,11 +232,11 @@ def test_failed_builds(tmp_path: Path, cache: dict[str, str]) -> None:
     folder = write(tmp_path, {**CYTHON, "fast.pyx": "cdef int f(:\n    pass\n"})
     done = cyprof(folder, "stats", "main.py", **cache)
     assert (done.code, done.out) == (3, "")
-    assert done.err.startswith("cyprof: error: fast.pyx:1")
+    assert done.err.startswith("cyprof: error: Cython cannot compile fast.pyx, line 1")
     hidden = write(tmp_path / "h", {"main.py": "print('on')\n__import__('fa' + 'st')\n", "fast.pyx": "cdef int f(:\n"})
     done = cyprof(hidden, "stats", "main.py", **cache)
     assert (done.code, done.out) == (3, "on\n")
-    assert done.err.startswith("cyprof: error: fast.pyx:1")
+    assert done.err.startswith("cyprof: error: Cython cannot compile fast.pyx, line 1")
     assert "Traceback" not in done.err
 
 

@@ -1,0 +1,37 @@
+"""Takes out of a recording what cyprof's own files did in the program's process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NODE_COLUMNS = (
+    "parent", "function", "thread", "calls", "exact_calls", "resumes", "raised", "self_ns", "wait_ns", "call_line",
+)  # fmt: skip
+_LINE_COLUMNS = ("line_node", "line_file", "line_line", "line_hits", "line_self_ns")
+
+
+def without_own_calls(raw: dict[str, Any]) -> dict[str, Any]:
+    """The recording without C functions that nothing called, and what hangs below them; functions left without a node go.
+
+    Python functions of cyprof's files are hidden when they run, but not the C functions they call: those stand without a
+    caller, which no C function of a program does. Most of it is `sys.excepthook`, which shows a traceback once the program
+    has ended: a program's own hook is a Python function, and stays.
+    """
+    gone: set[int] = set()
+    functions = raw["functions"]
+    for node, (parent, function) in enumerate(zip(raw["parent"], raw["function"], strict=True)):
+        if parent in gone or (parent < 0 and functions[function][6] == "c"):
+            gone.add(node)
+    if not gone:
+        return raw
+    kept = [node for node in range(len(raw["parent"])) if node not in gone]
+    used = sorted({raw["function"][node] for node in kept})
+    new_node = {-1: -1} | {node: index for index, node in enumerate(kept)}
+    new_function = {function: index for index, function in enumerate(used)}
+    columns = {name: [raw[name][node] for node in kept] for name in _NODE_COLUMNS}
+    columns["parent"] = [new_node[parent] for parent in columns["parent"]]
+    columns["function"] = [new_function[function] for function in columns["function"]]
+    lines = [row for row in zip(*(raw[name] for name in _LINE_COLUMNS), strict=True) if row[0] in new_node]
+    columns |= {name: [row[index] for row in lines] for index, name in enumerate(_LINE_COLUMNS)}
+    columns["line_node"] = [new_node[node] for node in columns["line_node"]]
+    return raw | columns | {"functions": [functions[function] for function in used]}
