@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import render
-from ..errors import CollectError, UsageError
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_general, add_output, add_recording, add_selection, add_target
+from .options import add_general, add_output, add_recording, add_selection, add_target, add_top
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -18,16 +17,13 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
     path = session.output
-    if path is None:
-        raise UsageError("cyprof lines prints no table yet.", f"Name a file: {' '.join(render.suffixes('lines'))}")
-    render.check_output(path, "lines")
+    if path is not None:
+        render.check_output(path, "lines")
 
     def show(profile: Profile, options: ViewOptions) -> None:
-        if not profile.run.with_lines:
-            raise CollectError(
-                f"{session.target.title} was recorded without lines.",
-                "Record it again: cyprof run SCRIPT --lines -o FILE.cyprof",
-            )
+        if path is None:
+            terminal.table(render.line_table_text(profile, options, terminal.width, terminal.color))
+            return
         render.write(profile, path, options, "lines")
         session.wrote(path)
 
@@ -39,13 +35,15 @@ def _parser() -> Parser:
         "lines",
         "Runs a program and counts and times each line of its Cython functions, and of its own Python files.",
         [
-            "cyprof lines train.py -o lines.json",
-            "cyprof lines train.py --only 'trainer.adam:*' -o lines.json -- --epochs 2",
+            "cyprof lines train.py",
+            "cyprof lines train.py -o lines.html                  one page, to open in a browser",
+            "cyprof lines train.py --only 'trainer.adam:*' -- --epochs 2",
         ],
     )
-    add_output(parser, f"the file to write: {' '.join(render.suffixes('lines'))}")
+    add_output(parser, f"write a file in place of the table: {' '.join(render.suffixes('lines'))}")
     add_target(parser)
     add_recording(parser)
     add_selection(parser)
+    add_top(parser, "how many lines to name as worth an edit first (default: 10)")
     add_general(parser)
     return parser

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
+from argparse import _ActionsContainer as ArgumentContainer
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,8 +74,13 @@ def add_table(parser: Parser) -> None:
     group = parser.add_argument_group("the table")
     columns = f"one of {', '.join(SORTS)} (default: self)"
     group.add_argument("--sort", choices=list(SORTS), default="self", metavar="COLUMN", help=columns)
-    group.add_argument("--top", type=positive, metavar="N", help="the first N rows")
-    group.add_argument("--explain", action="store_true", help="say what each column means")
+    add_top(group, "the first N rows")
+
+
+def add_top(parser: ArgumentContainer, meaning: str) -> None:
+    """--top, and --explain beside it."""
+    parser.add_argument("--top", type=positive, metavar="N", help=meaning)
+    parser.add_argument("--explain", action="store_true", help="say what each column means")
 
 
 def add_general(parser: Parser) -> None:

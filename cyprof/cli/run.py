@@ -19,9 +19,7 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
     if session.target.kind == "saved":
-        raise UsageError(
-            f"{session.target.value} is a recording already.", f"Look at it: cyprof graph {session.target.value}"
-        )
+        raise UsageError(f"{session.target.value} is a recording already.", f"Look at it: cyprof graph {session.target.value}")
     path = session.output or session.default_output(SUFFIX)
     _check(path)
 

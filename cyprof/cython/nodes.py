@@ -187,7 +187,7 @@ def _is_machinery(node: Any) -> bool:
     if getattr(node, "is_wrapper", False) or getattr(node, "specialized_cpdefs", None):
         return True
     name = str(getattr(node, "name", "") or "")
-    if name in ("__reduce_cython__", "__setstate_cython__") or name.startswith("__pyx_unpickle_"):
+    if name in ("__reduce_cython__", "__setstate_cython__", "__defaults__") or name.startswith("__pyx_unpickle_"):
         return True
     # Utility code written in Cython (memoryviews, say) comes from no file of the user's.
     return not hasattr(node.pos[0], "filename") or not getattr(node.pos[0], "filename", None)

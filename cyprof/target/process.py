@@ -12,9 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import CollectError
 
-_PASSED_ON = frozenset(
-    {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
-)
+_PASSED_ON = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2})
 _MAY_BE_BOTHS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
 _PATIENCE_S = 0.5
 """A signal somebody sent may have been sent to the group as well. Twice is one KeyboardInterrupt too many for a program
@@ -67,9 +65,7 @@ def die_by(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
-def _start(
-    command: Sequence[str], environ: Mapping[str, str], mask: set[signal.Signals] | set[int], silent: bool
-) -> int:
+def _start(command: Sequence[str], environ: Mapping[str, str], mask: set[signal.Signals] | set[int], silent: bool) -> int:
     if not sys.executable:
         raise CollectError("The path of the running Python is unknown, so no program can be run.", "Start it by its path.")
     try:

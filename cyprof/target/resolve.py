@@ -105,13 +105,9 @@ def _check_suffix(path: Path, command: str) -> None:
     if suffix in (".pxd", ".pxi"):
         raise UsageError(f"{path} holds Cython declarations, no program.", "Name the script to run.")
     if suffix in (".so", ".pyd"):
-        raise UsageError(
-            f"{path} is a compiled module, and a module is imported, not run.", "Name the script that imports it."
-        )
+        raise UsageError(f"{path} is a compiled module, and a module is imported, not run.", "Name the script that imports it.")
     if suffix == ".ipynb":
-        raise UsageError(
-            f"{path} is a notebook, no script.", f"Convert it first: jupyter nbconvert --to script {path.name}"
-        )
+        raise UsageError(f"{path} is a notebook, no script.", f"Convert it first: jupyter nbconvert --to script {path.name}")
 
 
 def _check_file(path: Path) -> None:

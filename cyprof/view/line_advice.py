@@ -27,13 +27,17 @@ SUMMARY_LINES = 10
 
 _SAVES: dict[Verdict, float] = {"python": 0.9, "interpreted": 0.8, "check": 0.4, "c": 0.1, "leave": 0.0}
 """The part of a line's time that an edit can be hoped to save: only their order matters."""
+_HEAVY_NS = 5_000
+"""Names, attributes, calls and boxes of one line cost Python tens to hundreds of ns; above this it works on something big."""
+_SAVES_OF_CALLED_C = 0.1
 _IMPORT = re.compile(r"\s*(?:import\b|from\s.+\bimport\b)")
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
     """A line worth an edit. `function` has most of its time, `others` says how many more functions share the line (as the
-    specialisations of a fused function do). Time in ns, `share` of the run."""
+    specialisations of a fused function do). Time in ns, `share` of the run. `heavy`: a hit takes so long that the time is in
+    what the line calls in C."""
 
     file: str
     place: str
@@ -45,12 +49,15 @@ class Advice:
     share: float
     score: int | None
     verdict: Verdict
+    slowdown: float
+    heavy: bool
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A line of one function that may be worth an edit."""
+    """A line of one function that may be worth an edit. `slowdown`: how many times longer the function took for its line
+    probes, 1 where that is nothing or unknown."""
 
     file: str
     place: str
@@ -60,6 +67,7 @@ class Candidate:
     hits: int
     self_ns: int
     score: int | None
+    slowdown: float = 1.0
 
 
 def verdict_of(share: float, score: int | None, language: str) -> Verdict | None:
@@ -85,7 +93,7 @@ def advise(candidates: Iterable[Candidate], whole_ns: int, most: int) -> tuple[A
         verdict = verdict_of(spent / whole_ns, top.score, top.function.language)
         if verdict is not None and spent >= HOT_SHARE * whole_ns:
             found.append(_advice(top, len({one.function.id for one in group}) - 1, spent, spent / whole_ns, verdict))
-    found.sort(key=lambda one: (-one.self_ns * _saves(one), one.file, one.line))
+    found.sort(key=lambda one: (-one.self_ns / one.slowdown * _saves(one), one.file, one.line))
     return tuple(found[:most])
 
 
@@ -102,12 +110,18 @@ def _advice(top: Candidate, others: int, spent: int, share: float, verdict: Verd
         share=share,
         score=top.score,
         verdict=verdict,
-        why=_why(verdict, top, at_definition),
+        slowdown=top.slowdown,
+        heavy=_is_heavy(top),
+        why=_why(verdict, top, at_definition) + _slowed(top.slowdown),
     )
 
 
 def _saves(advice: Advice) -> float:
-    return 0.0 if _IMPORT.match(advice.text) else _SAVES[advice.verdict]
+    """The part of a line's time that an edit of it can be hoped to save."""
+    if _IMPORT.match(advice.text):
+        return 0.0
+    saves = _SAVES[advice.verdict]
+    return min(saves, _SAVES_OF_CALLED_C) if advice.heavy else saves
 
 
 def _why(verdict: Verdict, top: Candidate, at_definition: bool) -> str:
@@ -115,15 +129,26 @@ def _why(verdict: Verdict, top: Candidate, at_definition: bool) -> str:
         return "entering the function: its arguments are unpacked and converted. Call it less often, or as cdef from Cython."
     if _IMPORT.match(top.text):
         return "an import: what the modules do while they load takes the time."
+    if _is_heavy(top):
+        through = "is a Python line" if verdict == "interpreted" else "goes through Python"
+        return f"{through}, but takes too long for that alone: the time is in the C it calls, such as an operator of numpy's."
     if verdict == "python":
         return "goes through Python: C types for what it uses keep it in C."
     if verdict == "check":
         return f"C, with a check or a conversion that may reach for Python{_directive_for(top.text)}."
-    if verdict == "interpreted" and top.hits <= 1:
-        return "runs once, in the interpreter: the time is in what it does in C, where no probe reaches."
     if verdict == "interpreted":
         return "runs in the interpreter: move the loop around it into Cython, or compile the module."
     return "the cost is in the C code itself: only fewer rounds, another algorithm or better memory access help."
+
+
+def _slowed(slowdown: float) -> str:
+    return f" Line probes made its function {slowdown:.1f} times as slow: it is ranked without that." if slowdown > 1 else ""
+
+
+def _is_heavy(line: Candidate) -> bool:
+    """Whether one hit takes longer than what Python itself can take for a line."""
+    through_python = line.function.language == "python" or (line.score or 0) >= STRONG_SCORE
+    return through_python and line.self_ns >= _HEAVY_NS * max(1, line.hits)
 
 
 def _directive_for(text: str) -> str:

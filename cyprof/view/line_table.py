@@ -175,6 +175,8 @@ class _Builder:
     def candidates(self, functions: Iterable[Function]) -> Iterable[Candidate]:
         """The lines of the listed functions that took any time."""
         for function in functions:
+            slowdown = self.profile.line_slowdown.get(function.id, 1.0)
+            slowdown = slowdown if slowdown >= SLOWED_FROM else 1.0
             for file, times in self.records[function.id].items():
                 lines = self.source(file).lines or ()
                 scores = self.profile.scores.get(file)
@@ -184,7 +186,7 @@ class _Builder:
                     text = lines[time.line - 1] if time.line <= len(lines) else ""
                     score = scores.get(time.line, 0) if scores is not None and function.language == "cython" else None
                     place = visible(self.names[file])
-                    yield Candidate(file, place, time.line, function, text, time.hits, time.self_ns, score)
+                    yield Candidate(file, place, time.line, function, text, time.hits, time.self_ns, score, slowdown)
 
 
 def _select(functions: list[Function], profile: Profile, options: ViewOptions) -> tuple[list[Function], list[str]]:
@@ -235,7 +237,7 @@ def _reason(function: Function, ran: bool, options: ViewOptions) -> tuple[str, s
     if not ran:
         return "not executed", ""
     if function.file.startswith("<"):
-        return "made from a text while the program ran", "There is no source file to show."
+        return "run from a text, not from a file", "There is no source to show lines of."
     if function.language == "python":
         return "run without line data", "Lines of Python functions are recorded where the file is the program's own."
     return (

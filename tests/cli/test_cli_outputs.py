@@ -40,12 +40,19 @@ def test_graph_without_output_is_drawn_here(folder: Path) -> None:
 
 def test_recording_is_named_after_the_program(folder: Path) -> None:
     write(folder, {"pkg/__init__.py": "", "pkg/tool.py": ""})
-    for words, name in ((["prog.py"], "prog"), (["-m", "pkg.tool"], "pkg.tool"), (["-c", "pass"], "code"), (["./pkg/tool.py"], "tool")):
+    for words, name in (
+        (["prog.py"], "prog"),
+        (["-m", "pkg.tool"], "pkg.tool"),
+        (["-c", "pass"], "code"),
+        (["./pkg/tool.py"], "tool"),
+    ):
         assert cyprof(folder, "run", *words).err == f"cyprof: wrote {name}.cyprof\n"
         assert (folder / f"{name}.cyprof").exists()
 
 
-@pytest.mark.parametrize("words", [["-o", "g.dot", "prog.py"], ["prog.py", "-o", "g.dot"], ["-og.dot", "prog.py"], ["prog.py", "--output=g.dot"]])
+@pytest.mark.parametrize(
+    "words", [["-o", "g.dot", "prog.py"], ["prog.py", "-o", "g.dot"], ["-og.dot", "prog.py"], ["prog.py", "--output=g.dot"]]
+)
 def test_options_stand_before_or_after_the_target(folder: Path, words: list[str]) -> None:
     done = cyprof(folder, "graph", *words, "--", "--epochs")
     assert done.out == "from the program 499500 ['--epochs']\n"
@@ -66,7 +73,7 @@ def test_one_recording_many_looks(folder: Path) -> None:
     data = json.loads((folder / "r.json").read_text())
     assert data["schema"] == "cyprof/1"
     assert data["run"]["argv"] == ["prog.py"]
-    assert all(os.path.isabs(f["file"]) for f in data["functions"] if f["file"])  # noqa: PTH117
+    assert all(os.path.isabs(f["file"]) for f in data["functions"] if f["file"])
 
 
 def test_recordings_are_known_by_their_content(folder: Path) -> None:
@@ -76,7 +83,10 @@ def test_recordings_are_known_by_their_content(folder: Path) -> None:
 
 
 def test_files_of_functions_exist(folder: Path) -> None:
-    write(folder, {"names.py": "from collections import namedtuple\nP = namedtuple('P', 'x')\nexec('def g(): pass')\ng(); import abc\n"})
+    write(
+        folder,
+        {"names.py": "from collections import namedtuple\nP = namedtuple('P', 'x')\nexec('def g(): pass')\ng(); import abc\n"},
+    )
     assert cyprof(folder, "run", "names.py", "-o", "r.cyprof").code == 0
     functions = product.load(folder / "r.cyprof").functions
     assert all(Path(function.file).is_absolute() and Path(function.file).is_file() for function in functions if function.file)
@@ -92,7 +102,10 @@ def test_lines(folder: Path) -> None:
 
 
 def test_defaults_from_pyproject(folder: Path) -> None:
-    write(folder, {"pyproject.toml": "[tool.cyprof]\nsort = 'name'\nquiet = true\nhide = 'wor*'\n", "sub/prog.py": PROGRAM["prog.py"]})
+    write(
+        folder,
+        {"pyproject.toml": "[tool.cyprof]\nsort = 'name'\nquiet = true\nhide = 'wor*'\n", "sub/prog.py": PROGRAM["prog.py"]},
+    )
     done = cyprof(folder / "sub", "stats", "prog.py")
     assert "Ordered by: function name" in done.out
     assert "work" not in done.out

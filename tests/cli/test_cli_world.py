@@ -79,10 +79,26 @@ SCRIPTS = {
         1 / 0
         """,
     "interrupt": "raise KeyboardInterrupt\n",
-    "interrupt_signal": "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\n    import time; time.sleep(9)\nfinally:\n    print('finally')\n",
-    "interrupt_at_exit": "import atexit, sys\natexit.register(lambda: print('late', sys.excepthook))\nraise KeyboardInterrupt('now')\n",
+    "interrupt_signal": """
+        import os, signal
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            import time; time.sleep(9)
+        finally:
+            print('finally')
+        """,
+    "interrupt_at_exit": """
+        import atexit, sys
+        atexit.register(lambda: print('late', sys.excepthook))
+        raise KeyboardInterrupt('now')
+        """,
     "interrupt_subclass": "class K(KeyboardInterrupt): pass\nraise K\n",
-    "terminated": "import os, signal\nprint('x', flush=True)\nos.kill(os.getpid(), signal.SIGTERM)\nimport time; time.sleep(9)\n",
+    "terminated": """
+        import os, signal, time
+        print('x', flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(9)
+        """,
     "atexit": """
         import atexit, sys
         def late(what):
@@ -102,10 +118,24 @@ SCRIPTS = {
         threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
         print(threading.main_thread().name, threading.current_thread() is threading.main_thread())
         """,
-    "thread_raises": "import threading\nt = threading.Thread(target=lambda: 1 / 0, name='T')\nt.start(); t.join()\nprint('on')\n",
-    "thread_excepthook": "import threading\nthreading.excepthook = lambda a: print(a.exc_type)\nthreading.Thread(target=lambda: 1 / 0).start()\n",
+    "thread_raises": """
+        import threading
+        t = threading.Thread(target=lambda: 1 / 0, name='T')
+        t.start(); t.join()
+        print('on')
+        """,
+    "thread_excepthook": """
+        import threading
+        threading.excepthook = lambda a: print(a.exc_type)
+        threading.Thread(target=lambda: 1 / 0).start()
+        """,
     "unraisable": "class A:\n    def __del__(self): raise ValueError('x')\na = A()\ndel a\nprint('on')\n",
-    "del_at_end": "class A:\n    def __del__(self): print('gone', self.name)\na = A(); a.name = 'a'\nb = [A()]; b[0].name = 'b'; b.append(b)\n",
+    "del_at_end": """
+        class A:
+            def __del__(self): print('gone', self.name)
+        a = A(); a.name = 'a'
+        b = [A()]; b[0].name = 'b'; b.append(b)
+        """,
     "warning": "import warnings\nwarnings.warn('careful')\ndef f():\n    warnings.warn('here', DeprecationWarning, 2)\nf()\n",
     "syntax_warning": "print(1 is 1)\n",
     "fork": """
@@ -202,9 +232,13 @@ def test_forms_of_target(form: str, name: str, tmp_path: Path) -> None:
     assert ours == plain
 
 
-@pytest.mark.parametrize("flags", [("-P",), ("-I",), ("-O",), ("-X", "dev"), ("-u",), ("-W", "error"), ("-Es",), ("-X", "utf8=0", "-B")])
+@pytest.mark.parametrize(
+    "flags", [("-P",), ("-I",), ("-O",), ("-X", "dev"), ("-u",), ("-W", "error"), ("-Es",), ("-X", "utf8=0", "-B")]
+)
 def test_flags_of_the_interpreter(flags: tuple[str, ...], tmp_path: Path) -> None:
-    text = "import sys\nprint(sys.flags, sys._xoptions, sys.warnoptions, sys.path, sys.orig_argv[1:], sys.stdout.write_through)\n"
+    text = (
+        "import sys\nprint(sys.flags, sys._xoptions, sys.warnoptions, sys.path, sys.orig_argv[1:], sys.stdout.write_through)\n"
+    )
     folder = write(tmp_path / "w", {"prog.py": text + "assert not __debug__\n"})
     plain = python(folder, *flags, "prog.py")
     # Without PYTHONPATH an interpreter that ignores it finds cyprof only where it is installed.
@@ -218,7 +252,9 @@ def test_flags_of_the_interpreter(flags: tuple[str, ...], tmp_path: Path) -> Non
 
 
 def test_environment_is_untouched(tmp_path: Path) -> None:
-    folder = write(tmp_path / "w", {"prog.py": "import os\nprint(sorted(os.environ.items()), sorted(os.listdir('/proc/self/fd')))\n"})
+    folder = write(
+        tmp_path / "w", {"prog.py": "import os\nprint(sorted(os.environ.items()), sorted(os.listdir('/proc/self/fd')))\n"}
+    )
     plain, ours = both(folder, ["prog.py"], [])
     assert ours.out.partition(")]")[0] == plain.out.partition(")]")[0]
 

@@ -114,20 +114,20 @@ def test_verdicts(share: float, score: int | None, language: str, verdict: str |
 
 
 def test_lines_worth_an_edit_are_ranked_by_what_it_may_save() -> None:
-    table = table_of()
+    table = table_of(replace(kern(), baseline_ns_per_call={}))
     assert [(one.place, one.line, one.verdict) for one in table.first] == [
         ("kern.pyx", 10, "check"), ("kern.pyx", 25, "python"), ("kern.pyx", 24, "python"), ("kern.pyx", 23, "python"),
         ("kern.pyx", 9, "c"), ("kern.pyx", 31, "c"),
     ]  # fmt: skip
     assert "boundscheck(False)" in table.first[0].why and "cdivision(True)" in table.first[0].why
-    assert len(table_of(top=2).first) == 2
+    assert [one.line for one in table_of(top=2).first] == [25, 10]  # line 10 is held back by what its probes cost
 
 
 def test_a_yellow_line_stands_before_a_white_one_of_more_time() -> None:
     b = ProfileBuilder(with_lines=True)
     node = b.call(-1, b.function("kern", "f", "kern.pyx", 1, "cdef"), 1, 100)
-    b.line(node, "kern.pyx", 2, 10, 70)
-    b.line(node, "kern.pyx", 3, 10, 30)
+    b.line(node, "kern.pyx", 2, 100_000, 70)
+    b.line(node, "kern.pyx", 3, 100_000, 30)
     b.scores = {f"{PROJECT}/kern.pyx": {3: 25}}
     assert [one.line for one in table_of(b.profile()).first] == [3, 2]
 
@@ -140,6 +140,31 @@ def test_an_import_is_no_line_to_edit() -> None:
     first = table_of(b.profile()).first
     assert [one.line for one in first] == [12, 1]
     assert first[1].why.startswith("an import")
+
+
+def test_a_line_that_works_on_something_big_is_not_taken_for_slow_python() -> None:
+    b = ProfileBuilder(with_lines=True)
+    node = b.call(-1, b.function("kern", "f", "kern.pyx", 1, "def"), 1, 100)
+    b.line(node, "kern.pyx", 2, 10, 60)  # 6 ms a hit
+    b.line(node, "kern.pyx", 3, 1_000_000, 30)  # 30 ns a hit
+    script = b.call(-1, b.function("__main__", "main", "demo.py", 4), 1, 10)
+    b.line(script, "demo.py", 8, 1, 10)
+    b.scores = {f"{PROJECT}/kern.pyx": {2: 25, 3: 25}}
+    first = table_of(b.profile()).first
+    assert [(one.line, one.heavy) for one in first] == [(3, False), (2, True), (8, True)]
+    assert "numpy" in first[1].why and "keep it in C" in first[0].why and "Python line" in first[2].why
+
+
+def test_what_line_probes_cost_does_not_count_in_the_ranking() -> None:
+    b = ProfileBuilder(with_lines=True)
+    slow, plain = (b.function("kern", name, "kern.pyx", line, "cdef") for name, line in (("slow", 1), ("plain", 18)))
+    b.line(b.call(-1, slow, 1, 60), "kern.pyx", 2, 60_000, 60)
+    b.line(b.call(-1, plain, 1, 40), "kern.pyx", 19, 40_000, 40)
+    b.scores = {f"{PROJECT}/kern.pyx": {50: 1}}
+    assert [one.line for one in table_of(b.profile()).first] == [2, 19]
+    first = table_of(replace(b.profile(), baseline_ns_per_call={slow: 10e6})).first
+    assert [one.line for one in first] == [19, 2]
+    assert "6.0 times as slow" in first[1].why and "slow" not in first[0].why
 
 
 def test_without_a_hot_line_it_says_so() -> None:
@@ -185,7 +210,7 @@ def test_functions_without_lines_have_a_reason() -> None:
     b = ProfileBuilder(with_lines=True)
     root = b.call(-1, b.function("__main__", "main", "demo.py", 4), 1, 1)
     b.call(root, b.function("kern", "bare", "kern.pyx", 5, "cdef"), 1, 1)
-    b.call(root, b.function("made", "<module>", "<string>", 1, "module"), 1, 1)
+    b.call(root, b.function("__main__", "<module>", "<string>", 1, "module"), 1, 1)
     b.function("kern", "idle", "kern.pyx", 18, "def")
     b.call(root, b.builtin("numpy", "dot"), 1, 1)
     b.call(root, b.function("json", "loads", "/usr/lib/python3.12/json/__init__.py", 299), 1, 1)
@@ -194,7 +219,7 @@ def test_functions_without_lines_have_a_reason() -> None:
     assert reasons == {
         "main": "run without line data",
         "bare": "run, but built without line probes",
-        "<module>": "made from a text while the program ran",
+        "<module>": "run from a text, not from a file",
         "idle": "not executed",
     }
     assert "reasons stand below" in table.message

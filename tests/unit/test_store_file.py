@@ -226,7 +226,9 @@ def test_what_loads_can_be_shown(tmp_path_factory: pytest.TempPathFactory, data:
         if not isinstance(part[key], dict | list) or not part[key] or data.draw(st.integers(0, 3)) == 0:
             break
         part = part[key]
-    part[key] = data.draw(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3) | st.just([]))
+    part[key] = data.draw(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3) | st.just([])
+    )
     path = tmp_path_factory.mktemp("store") / "x"
     forge(path, json.dumps(content).encode())
     try:
