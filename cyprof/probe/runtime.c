@@ -82,12 +82,35 @@ static PyObject *runtime_stop(PyObject *self, PyObject *unused) {
     return snapshot_take(end);
 }
 
-PyDoc_STRVAR(run_doc, "run(code, globals)\n\nEvaluates a code object with no frame of ours above it.");
+/* Where a thread keeps its innermost frame, and how many more may be put on it. */
+#if PY_VERSION_HEX >= 0x030D0000
+#define INNERMOST_FRAME(thread) ((thread)->current_frame)
+#else
+#define INNERMOST_FRAME(thread) ((thread)->cframe->current_frame)
+#endif
+#if PY_VERSION_HEX >= 0x030C0000
+#define FRAMES_LEFT(thread) ((thread)->py_recursion_remaining)
+#define FRAME_LIMIT(thread) ((thread)->py_recursion_limit)
+#else
+#define FRAMES_LEFT(thread) ((thread)->recursion_remaining)
+#define FRAME_LIMIT(thread) ((thread)->recursion_limit)
+#endif
+
+PyDoc_STRVAR(run_doc, "run(code, globals)\n\nEvaluates a code object as a program's first: there is no frame above its own, and "
+"none of ours counts towards the recursion limit.");
 static PyObject *runtime_run(PyObject *self, PyObject *args) {
     (void)self;
     PyObject *code, *globals;
     if (!PyArg_ParseTuple(args, "O!O!", &PyCode_Type, &code, &PyDict_Type, &globals)) return NULL;
-    return PyEval_EvalCode(code, globals, globals);
+    PyThreadState *thread = PyThreadState_Get();
+    struct _PyInterpreterFrame *ours = INNERMOST_FRAME(thread);
+    int used = FRAME_LIMIT(thread) - FRAMES_LEFT(thread);
+    INNERMOST_FRAME(thread) = NULL;
+    FRAMES_LEFT(thread) += used;
+    PyObject *result = PyEval_EvalCode(code, globals, globals);
+    INNERMOST_FRAME(thread) = ours;
+    FRAMES_LEFT(thread) -= used;
+    return result;
 }
 
 PyDoc_STRVAR(hide_doc, "hide(prefix)\n\nPython functions of files that start with prefix are not shown.");

@@ -94,6 +94,16 @@ static void begin_tree(thread_state *thread) {
     __atomic_store_n(&thread->base.attention, thread->exact_allowed ? CYP_EXACT : CYP_QUICK, __ATOMIC_RELEASE);
 }
 
+#if defined(__linux__)
+/* A descriptor moved to a high number: the program's own files shall get the numbers they always got. */
+static int out_of_the_way(int descriptor) {
+    int high = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, 200);
+    if (high < 0) return descriptor;
+    close(descriptor);
+    return high;
+}
+#endif
+
 static thread_state *new_thread(void) {
     thread_state *thread = calloc(1, sizeof *thread);
     if (!thread) return NULL;
@@ -104,7 +114,7 @@ static thread_state *new_thread(void) {
     thread->tid = syscall(SYS_gettid);
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", thread->tid);
-    thread->schedstat = open(path, O_RDONLY | O_CLOEXEC);
+    thread->schedstat = out_of_the_way(open(path, O_RDONLY | O_CLOEXEC));
 #endif
     tree_init(thread);
     return thread;

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..model import Function, FunctionTimes, LineTimes, Profile, Run, Unseen
+from ..model import CYTHON_KINDS, Function, FunctionTimes, LineTimes, Profile, Run, Unseen
 from .classify import matches, origin_of, probed_packages
 from .file_names import file_names
 from .line_advice import HOT_SHARE, SUMMARY_LINES, Advice, Candidate, advise
 from .line_rows import Extents, FilePart, LineRow, SourceProvider, SourceText, find_extents, rows_of
-from .options import ViewOptions
+from .options import USER_FUNCTIONS_KEPT, ViewOptions
 from .table import kind_text
 from .units import count_text, percent_text, share_text, visible
 
@@ -207,10 +207,12 @@ def _select(functions: list[Function], profile: Profile, options: ViewOptions) -
     if options.everything:
         return functions, left_out
     least = options.min_share / 100 * profile.self_sum_ns
+    compiled = {function.id for function in functions if function.kind in CYTHON_KINDS}
+    kept = compiled if len(compiled) < USER_FUNCTIONS_KEPT else set()
 
     def listed(function: Function) -> bool:
         asked_for = bool(options.show) and matches(function, options.show)
-        return asked_for or profile.function_times[function.id].total_ns >= least
+        return asked_for or function.id in kept or profile.function_times[function.id].total_ns >= least
 
     limit = percent_text(options.min_share)
     why = f"whose total time is under {limit} of the run (--min-share 0 or --all lists them)"
