@@ -7,7 +7,7 @@ from typing import Any
 from cyprof.model import CallTree, Function, Kind, LineRecords, NodeTimes, ProbeCost, Profile, Run, Thread, Unseen
 
 MS = 1_000_000
-PROJECT = "/home/ada/project"
+PROJECT = "/home/user/project"
 STDLIB = "/usr/local/lib/python3.13"
 SITE = f"{STDLIB}/site-packages"
 

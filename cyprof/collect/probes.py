@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import fcntl
 import marshal
 import os
 import signal
@@ -101,13 +102,22 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path)
 @contextlib.contextmanager
 def _lifeline() -> Iterator[int]:
     """The end of a pipe that closes when this process is gone, however it went."""
-    read_end, write_end = os.pipe()
+    # Where this process was started without stdout, say, a pipe would take its number, and the program find it there.
+    read_end, write_end = (_above_standard_streams(end) for end in os.pipe())
     try:
         os.set_inheritable(read_end, True)
         yield read_end
     finally:
         os.close(read_end)
         os.close(write_end)
+
+
+def _above_standard_streams(descriptor: int) -> int:
+    if descriptor > 2:
+        return descriptor
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return moved
 
 
 def _result(folder: Path) -> dict[str, Any]:

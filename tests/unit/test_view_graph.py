@@ -35,7 +35,7 @@ def edge_pairs(graph: Graph) -> dict[tuple[str, str], str]:
 
 def importing_program(share_of_import: float = 30) -> Profile:
     """main imports an extension and a helper, which imports a module of the standard library."""
-    b = ProfileBuilder(target="/home/ada/project/run.py")
+    b = ProfileBuilder(target="/home/user/project/run.py")
     body = b.function("__main__", "<module>", "run.py", 1, "module")
     main = b.function("__main__", "main", "run.py", 1)
     shout = b.function("ext", "shout", "ext.pyx", 3, "def")
