@@ -65,7 +65,7 @@ def _unseen(facts: Facts) -> str:
     names = [visible(unseen.module) for unseen in facts.profile.unseen if not unseen.share]
     if not names:
         return ""
-    return f"Not probed, share unknown: {_some(names)}. cyprof doctor says why."
+    return f"Not probed, share unknown: {_some(names)}. cyprof stats says why."
 
 
 def _some(names: list[str]) -> str:
