@@ -3,7 +3,9 @@
 # make bench   what the probes cost here, measured beside cProfile and line_profiler
 # make image-check   build the Docker image without a Docker engine (needs buildah and debootstrap)
 
-PYTHON ?= $(shell sh tests/pythons.sh | head -n 1)
+ifndef PYTHON
+PYTHON := $(shell sh tests/pythons.sh | head -n 1)
+endif
 VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = $(shell find cyprof setup.py pyproject.toml -name '*.py' -o -name '*.[ch]' -o -name '*.toml' -o -path 'cyprof/render/html/*' -type f)

@@ -2,7 +2,7 @@
 
     python benchmarks/demo_overhead.py [PAIRS]
 
-Each pair runs the trainer bare (compiled in place, in a copy) and under `cyprof run`, in turn; medians of the ratio pair by pair.
+Each pair runs the trainer bare (compiled in place, in a copy) and under `cyprof run`, in turn; medians of the ratios.
 """
 
 from __future__ import annotations

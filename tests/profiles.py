@@ -260,5 +260,5 @@ def nasty() -> Profile:
     b.call(node, odd, 2, 9)
     b.call(node, empty_name, 2, 1)
     b.unseen.append(Unseen("x\x00y<z>", 'no "probes" & so on', "", 0.2))
-    b.notes.append("A note with <angles>, \"quotes\" & a back\\slash.")
+    b.notes.append('A note with <angles>, "quotes" & a back\\slash.')
     return b.profile()

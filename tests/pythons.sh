@@ -7,7 +7,7 @@ for version in 3.13 3.12 3.11 3.14; do
         # A pyenv shim answers for a version that is not selected by failing.
         found=$("$python" -c 'import sys, venv; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
         [ "$found" = "$version" ] || continue
-        "$python" -c 'import sys; print(sys.executable)'
+        echo "$("$python" -c 'import sys; print(sys.executable)')"
         break
     done
 done

@@ -239,7 +239,10 @@ def _failure(job: Job, translation: Translation, plan: Plan, error: str) -> Buil
         hint = f"Name its folder in {name}: # distutils: include_dirs = FOLDER. {hint}"
     project = project_folder(Path(job.source).parent)
     if project is not None:
-        hint += f" If it needs its project's settings: cyprof build {shown(str(project), job.cwd)}."
+        hint += (
+            f" The settings of the project in {shown(str(project), job.cwd)} are not read: write those that it needs"
+            " into # distutils: comments."
+        )
     if complaint is None:
         return BuildError(f"{name} was compiled but cannot be linked: {words}", hint)
     if not complaint.line:

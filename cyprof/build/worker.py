@@ -50,7 +50,10 @@ def _build(job: Job) -> dict[str, object]:
     compiled = compile_extension(job, translation)
     report = reports / f"{job.module}.json"
     if PROBE_MARK not in compiled.extension.read_bytes() or not report.is_file():
-        raise BuildError(f"{job.source} was built, but without probes.", "Please report this, with the version of Cython that `python -m cython --version` names.")
+        raise BuildError(
+            f"{job.source} was built, but without probes.",
+            "Please report this, with the version of Cython that `python -m cython --version` names.",
+        )
     _finish_report(report, job, scores)
     shutil.rmtree(folder / "objects")
     files = [path for path in [*translation.files, *compiled.headers] if not path.startswith(_cython_folder())]

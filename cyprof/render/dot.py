@@ -63,7 +63,7 @@ def dot_text(graph: Graph, style: DotStyle | None = None) -> str:
     """The graph in the DOT language, without positions unless the style holds them."""
     style = style or DotStyle()
     lines = ["digraph cyprof {", f"  graph {markup.attributes(_graph_attributes(graph, style))};"]
-    lines.append(f'  node {markup.attributes({"shape": "plain", "fontname": style.fonts, "fontsize": FONT_SIZE})};')
+    lines.append(f"  node {markup.attributes({'shape': 'plain', 'fontname': style.fonts, 'fontsize': FONT_SIZE})};")
     edge_defaults = {
         "fontname": style.fonts,
         "fontsize": LABEL_SIZE,

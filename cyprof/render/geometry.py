@@ -28,18 +28,11 @@ class Box(NamedTuple):
 
     def overlaps(self, other: Box) -> bool:
         """Whether the two share any of their area."""
-        return (
-            self.left < other.right and other.left < self.right and self.bottom < other.top and other.bottom < self.top
-        )
+        return self.left < other.right and other.left < self.right and self.bottom < other.top and other.bottom < self.top
 
     def inside(self, other: Box) -> bool:
         """Whether the box lies wholly within the other."""
-        return (
-            self.left >= other.left
-            and self.right <= other.right
-            and self.bottom >= other.bottom
-            and self.top <= other.top
-        )
+        return self.left >= other.left and self.right <= other.right and self.bottom >= other.bottom and self.top <= other.top
 
 
 class Polyline:

@@ -104,6 +104,4 @@ def installed_fonts() -> frozenset[str]:
     folders = [home / ".fonts", *(Path(base) / "fonts" for base in (data, *shared)), Path("/usr/share/X11/fonts")]
     folders += [Path("/System/Library/Fonts"), Path("/Library/Fonts")]
     fonts = re.compile(r".*\.(?:ttf|otf|ttc|pfb|pcf|pcf\.gz)$", re.IGNORECASE)
-    return frozenset(
-        file for folder in folders for _, _, files in os.walk(folder) for file in files if fonts.match(file)
-    )
+    return frozenset(file for folder in folders for _, _, files in os.walk(folder) for file in files if fonts.match(file))

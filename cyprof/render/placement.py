@@ -163,9 +163,7 @@ def _hit(box: Box, index: LineIndex, taken: BoxIndex) -> bool:
     return bool(index.through(room) or taken.overlapping(room))
 
 
-def _move_labels(
-    graph: Graph, edges: list[Attributes], lines: list[Polyline], index: LineIndex, taken: BoxIndex
-) -> None:
+def _move_labels(graph: Graph, edges: list[Attributes], lines: list[Polyline], index: LineIndex, taken: BoxIndex) -> None:
     """Moves each edge's label to the nearest place that is free, heaviest edges first."""
     order = sorted(range(len(edges)), key=lambda number: -graph.edges[number].total_ns)
     for number in order:

@@ -49,9 +49,7 @@ def measure(profile: Profile, contexts: Contexts) -> list[Measures]:
         sums.self_ns += times.best[node]
         sums.least_ns += times.least[node]
         sums.raw_ns += times.raw[node]
-        inside_group = (
-            contexts.entities[entity].function is None and parent != NO_PARENT and of_node[parent] == entity
-        )
+        inside_group = contexts.entities[entity].function is None and parent != NO_PARENT and of_node[parent] == entity
         if not inside_group:
             sums.calls += tree.calls[node]
             sums.resumes += tree.resumes[node]

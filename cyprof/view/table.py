@@ -106,9 +106,7 @@ _KEYS: dict[str, Callable[[Row], tuple[object, ...]]] = {
 }
 
 
-def _reduce(
-    functions: list[Function], profile: Profile, options: ViewOptions
-) -> tuple[list[Function], list[str]]:
+def _reduce(functions: list[Function], profile: Profile, options: ViewOptions) -> tuple[list[Function], list[str]]:
     """The functions to list, and a sentence for each reason one was left out."""
     reduced: list[str] = []
 

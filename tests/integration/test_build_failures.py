@@ -87,7 +87,7 @@ def test_missing_extra_source(bench: Bench, tmp_path: Path) -> None:
 def test_the_project_is_named_when_there_is_one(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text("")
     _, hint, _ = failing(bench, tmp_path, "cdef extern from 'not_here.h':\n    int N\ndef f():\n    return N\n")
-    assert f"cyprof build {tmp_path}" in hint
+    assert f"the project in {tmp_path}" in hint
 
 
 def test_broken_pyxbld(bench: Bench, tmp_path: Path) -> None:
