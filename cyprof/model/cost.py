@@ -39,6 +39,11 @@ class ProbeCost:
         """The cost of one line event of `function`."""
         return self.python_line_ns if function.language == "python" else self.line_ns
 
+    def visible_of_line(self, function: Function) -> float:
+        """The part of it that shows: an event of Python's is a call that nothing overlaps, a line probe is two stores, half of
+        which fit between other work."""
+        return self.python_line_ns if function.language == "python" else self.line_ns / 2
+
 
 def visible_cost(measured_ns: float, cost_ns: float) -> float:
     """The part of a probe's cost that shows in a call that took `measured_ns` with the probe.
@@ -90,8 +95,7 @@ def node_times(tree: CallTree, functions: list[Function], cost: ProbeCost, line_
         seen = visible_cost(tree.self_ns[node] / calls + full / 2, full) if calls else 0.0
         clock = tree.exact_calls[node] * cost.clock_ns
         whole.add(node, DOUBT * calls * full + 2 * clock, line_cost)
-        # An event of Python's is a call that nothing overlaps; a line probe is two stores that fit between other work.
-        visible.add(node, calls * seen + 2 * clock, line_cost if function.language == "python" else line_cost / 2)
+        visible.add(node, calls * seen + 2 * clock, line_hits[node] * cost.visible_of_line(function))
     least = whole.taken_off()
     best = [max(low, own) for low, own in zip(least, visible.taken_off(), strict=True)]
     return NodeTimes(least, best, list(tree.self_ns))

@@ -165,18 +165,15 @@ class Profile:
     @cached_property
     def line_times(self) -> list[LineTimes]:
         """Hits and times per function and line, sorted by function, file and line."""
-        tree, times = self.tree, self.node_times
+        tree = self.tree
         hits: Counter[tuple[int, int, int]] = Counter()
         own: Counter[tuple[int, int, int]] = Counter()
         total: Counter[tuple[int, int, int]] = Counter()
         file_of: dict[tuple[int, int], int] = {}
         outermost = set(self._outermost_nodes)
-        for node, file, line, count, raw in zip(*self.lines.columns().values(), strict=True):
+        for (node, file, line, count, _), corrected in zip(self._line_rows, self._line_self_ns, strict=True):
             key = (tree.function[node], file, line)
             file_of.setdefault((node, line), file)
-            # The node's correction is spread over its lines in proportion to their time.
-            share = times.best[node] / tree.self_ns[node] if tree.self_ns[node] else 0.0
-            corrected = round(raw * share)
             hits[key] += count
             own[key] += corrected
             total[key] += corrected
@@ -192,6 +189,26 @@ class Profile:
             LineTimes(self.files[file], line, function, hits[key], own[key], total[key])
             for key in sorted(hits)
             for function, file, line in (key,)
+        ]
+
+    @property
+    def _line_rows(self) -> list[tuple[int, ...]]:
+        return list(zip(*self.lines.columns().values(), strict=True))
+
+    @cached_property
+    def _line_self_ns(self) -> list[int]:
+        """Self time of each line record: what its own events cost is taken off, and the rest shares out the node's time."""
+        tree, cost = self.tree, self.run.cost
+        left = [
+            max(0.0, raw - count * cost.visible_of_line(self.functions[tree.function[node]]))
+            for node, _, _, count, raw in self._line_rows
+        ]
+        sums: Counter[int] = Counter()
+        for node, own in zip(self.lines.node, left, strict=True):
+            sums[node] += own  # type: ignore[assignment]
+        best = self.node_times.best
+        return [
+            round(own * best[node] / sums[node]) if sums[node] else 0 for node, own in zip(self.lines.node, left, strict=True)
         ]
 
     @cached_property
