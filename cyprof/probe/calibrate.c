@@ -16,14 +16,14 @@ static __attribute__((noinline)) unsigned bare(unsigned x) {
 }
 
 static __attribute__((noinline)) unsigned with_call(unsigned x) {
-    __attribute__((cleanup(cyp_leave))) cyp_frame frame = {NULL, NULL, NULL};
+    __attribute__((cleanup(cyp_leave))) cyp_frame frame = CYP_FRAME(NULL, NULL, NULL);
     cyp_enter(&frame, &calibrated, 0);
     __asm__ volatile("");
     return x * 3 + 1;
 }
 
 static __attribute__((noinline)) unsigned with_lines(unsigned x, unsigned rounds) {
-    __attribute__((cleanup(cyp_leave))) cyp_frame frame = {NULL, NULL, NULL};
+    __attribute__((cleanup(cyp_leave))) cyp_frame frame = CYP_FRAME(NULL, NULL, NULL);
     cyp_enter(&frame, &calibrated, 0);
     for (unsigned i = 0; i < rounds; i++) {
         cyp_at_line(&frame, 1 + (i & 1), 1);

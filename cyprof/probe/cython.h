@@ -21,7 +21,7 @@
     static const cyp_function cyp_function_here = {                                         \
         cyp_module, cyp_name, cyp_files, cyp_file, cyp_first_line, cyp_kind, CYP_LANGUAGE_CYTHON, cyp_flags,  \
         line_count_, places_};                                                              \
-    __attribute__((cleanup(cyp_leave))) cyp_frame cyp_frame_here = {NULL, NULL, NULL};      \
+    __attribute__((cleanup(cyp_leave))) cyp_frame cyp_frame_here = CYP_FRAME(NULL, NULL, NULL);      \
     cyp_frame *const cyp_at CYP_UNUSED = &cyp_frame_here;
 
 #define __Pyx_TraceDeclarationsFunc CYP_DECLARE(0, NULL)
@@ -53,7 +53,7 @@
 #define CYP_DISPATCHED cyp_dispatched(cyp_at)
 /* First in the block after "#pragma omp parallel": the frame of this worker, which hides its owner's. */
 #define CYP_PARALLEL_WORKER                                                                 \
-    __attribute__((cleanup(cyp_leave))) cyp_frame cyp_frame_worker = {NULL, NULL, NULL};    \
+    __attribute__((cleanup(cyp_leave))) cyp_frame cyp_frame_worker = CYP_FRAME(NULL, NULL, NULL);    \
     cyp_enter_worker(&cyp_frame_worker, cyp_at, &cyp_function_here);                        \
     cyp_frame *const cyp_at CYP_UNUSED = &cyp_frame_worker;
 

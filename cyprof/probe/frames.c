@@ -31,8 +31,8 @@ void frames_line(const cyp_function *function, int line) {
     if (!thread || index < 1 || index > function->line_count) return;
     cyp_node *node = thread->base.node;
     if (node->function != function) return;
-    cyp_frame frame = {&thread->base, node, node->parent};
-    tree_line_slow(&frame, (unsigned)index, 1);
+    cyp_frame frame = CYP_FRAME(&thread->base, node, node->parent);
+    tree_line_slow(frame, (unsigned)index, 1);
 }
 
 /* Puts the functions that are running on this thread onto its stack, uncounted: a recording that begins in the middle of a

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define CYP_MARK "cyprof-probes-1"
-#define CYP_ABI 1
+#define CYP_ABI 2
 
 #define CYP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CYP_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -87,12 +87,19 @@ typedef struct cyp_thread {
     int attention;
 } cyp_thread;
 
-/* A call in progress: a local of the probed function, closed by the compiler on every way out. */
+/* A call in progress: a local of the probed function, closed by the compiler on every way out. Its address is handed to no
+   function that is not inlined, so that it can live in registers: what would be a load of a value just stored, twice a call,
+   is what a probe can least afford. The gaps keep gcc from packing two of the pointers into a vector register, only to take
+   them apart again (its SLP vectoriser, on at -O2 since gcc 12). */
 typedef struct {
     cyp_thread *thread;
+    void *gap_before_node;
     cyp_node *node;         /* NULL: not recorded */
+    void *gap_before_parent;
     cyp_node *parent;
 } cyp_frame;
+
+#define CYP_FRAME(thread, node, parent) {thread, NULL, node, NULL, parent}
 
 /* What the runtime offers its modules. */
 typedef struct {
@@ -100,10 +107,10 @@ typedef struct {
     ptrdiff_t thread_offset;                    /* of the current cyp_thread pointer from the thread pointer, or 0 */
     cyp_thread *(*this_thread)(void);           /* creates the thread's state; NULL when nothing is recorded */
     cyp_node *(*find_child)(cyp_thread *, cyp_node *, const cyp_function *);
-    void (*enter_slow)(cyp_frame *, const cyp_function *, int resumed);
-    void (*leave_slow)(cyp_frame *);
-    void (*line_slow)(cyp_frame *, unsigned line, int count);
-    void (*enter_worker)(cyp_frame *, const cyp_frame *owner, const cyp_function *);
+    cyp_frame (*enter_slow)(const cyp_function *, int resumed);
+    void (*leave_slow)(cyp_frame);
+    void (*line_slow)(cyp_frame, unsigned line, int count);
+    cyp_frame (*enter_worker)(cyp_frame owner, const cyp_function *);
     const cyp_function *(*c_function)(PyObject *callable, PyObject *self);
     void (*attach_module)(const void *address);
 } cyp_runtime;
@@ -137,7 +144,7 @@ static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int
     if (CYP_UNLIKELY(!cyp_rt)) return;
     thread = cyp_known_thread();
     if (CYP_UNLIKELY(!thread || thread->attention)) {
-        cyp_rt->enter_slow(frame, function, resumed);
+        *frame = cyp_rt->enter_slow(function, resumed);
         return;
     }
     parent = thread->node;
@@ -162,7 +169,7 @@ static inline void cyp_leave(cyp_frame *frame) {
     /* The current node differs from ours when someone left without saying so (a longjmp, a switched stack) or when
        another recording has begun meanwhile. */
     if (CYP_UNLIKELY(thread->attention || thread->node != frame->node)) {
-        cyp_rt->leave_slow(frame);
+        cyp_rt->leave_slow(*frame);
         return;
     }
     CYP_STORE(thread->node, frame->parent);
@@ -188,7 +195,7 @@ static inline void cyp_at_line(cyp_frame *frame, unsigned line, int count) {
     cyp_node *node = frame->node;
     if (CYP_UNLIKELY(!node)) return;
     if (CYP_UNLIKELY(frame->thread->attention)) {
-        cyp_rt->line_slow(frame, line, count);
+        cyp_rt->line_slow(*frame, line, count);
         return;
     }
     if (count) node->lines[line].hits++;
@@ -197,7 +204,7 @@ static inline void cyp_at_line(cyp_frame *frame, unsigned line, int count) {
 
 /* A worker of an OpenMP team enters the owner's function. */
 static inline void cyp_enter_worker(cyp_frame *frame, const cyp_frame *owner, const cyp_function *function) {
-    if (cyp_rt && owner->node) cyp_rt->enter_worker(frame, owner, function);
+    if (cyp_rt && owner->node) *frame = cyp_rt->enter_worker(*owner, function);
 }
 
 /* Finds the runtime when the module is initialised; the GIL is held. Not finding it is no error: the module then runs

@@ -82,10 +82,10 @@ void tree_free(thread_state *thread);
 cyp_node *tree_find_child(cyp_thread *thread, cyp_node *parent, const cyp_function *function);
 cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed);
 void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent);
-void tree_enter_slow(cyp_frame *frame, const cyp_function *function, int resumed);
-void tree_leave_slow(cyp_frame *frame);
-void tree_line_slow(cyp_frame *frame, unsigned line, int count);
-void tree_enter_worker(cyp_frame *frame, const cyp_frame *owner, const cyp_function *function);
+cyp_frame tree_enter_slow(const cyp_function *function, int resumed);
+void tree_leave_slow(cyp_frame frame);
+void tree_line_slow(cyp_frame frame, unsigned line, int count);
+cyp_frame tree_enter_worker(cyp_frame owner, const cyp_function *function);
 
 /* threads.c */
 /* The one thread-local slot of all probes (see cyp_known_thread in probe.h). Initial-exec, so that its distance from the

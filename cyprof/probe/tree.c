@@ -199,61 +199,57 @@ void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent) {
 
 /* ---- the slow halves of the probes */
 
-void tree_enter_slow(cyp_frame *frame, const cyp_function *function, int resumed) {
+cyp_frame tree_enter_slow(const cyp_function *function, int resumed) {
     thread_state *thread = threads_current();
-    frame->node = NULL;
-    if (!thread) return;
-    frame->thread = &thread->base;
-    frame->parent = thread->base.node;
-    frame->node = tree_enter(thread, function, resumed);
+    cyp_frame frame = CYP_FRAME(NULL, NULL, NULL);
+    if (!thread) return frame;
+    frame.thread = &thread->base;
+    frame.parent = thread->base.node;
+    frame.node = tree_enter(thread, function, resumed);
+    return frame;
 }
 
-void tree_leave_slow(cyp_frame *frame) {
-    thread_state *thread = (thread_state *)frame->thread;
+void tree_leave_slow(cyp_frame frame) {
+    thread_state *thread = (thread_state *)frame.thread;
     if (thread->base.attention == CYP_STOPPED || thread->generation != recording.generation) return;
     /* A frame of an earlier recording, or one whose stack was switched away, is not on the path to the current node;
        its node must not be looked at, it may be gone. */
-    if (!is_above(thread->base.node, frame->node)) return;
-    tree_leave(thread, frame->node, frame->parent);
+    if (!is_above(thread->base.node, frame.node)) return;
+    tree_leave(thread, frame.node, frame.parent);
 }
 
-void tree_line_slow(cyp_frame *frame, unsigned line, int count) {
-    thread_state *thread = (thread_state *)frame->thread;
-    if (thread->base.attention == CYP_STOPPED || !is_above(thread->base.node, frame->node)) return;
+void tree_line_slow(cyp_frame frame, unsigned line, int count) {
+    thread_state *thread = (thread_state *)frame.thread;
+    if (thread->base.attention == CYP_STOPPED || !is_above(thread->base.node, frame.node)) return;
     if (thread->base.attention == CYP_EXACT) book_exactly(thread);
-    if (count) frame->node->lines[line].hits++;
-    CYP_STORE(frame->node->line, line);
+    if (count) frame.node->lines[line].hits++;
+    CYP_STORE(frame.node->line, line);
 }
 
 /* ---- OpenMP workers */
 
-/* The node of a worker stands at the root of its own tree and remembers the owner's node by its parent pointer's place:
-   snapshot.c hangs it beside the owner's. */
-void tree_enter_worker(cyp_frame *frame, const cyp_frame *owner, const cyp_function *function) {
-    thread_state *thread = threads_current();
-    if (!thread || &thread->base == owner->thread) {
-        /* The owner works too; its frame stays what it is. */
-        *frame = *owner;
-        frame->parent = owner->node;
-        return;
-    }
-    if (thread->base.node == &thread->root) thread->worker = true;
+/* The node of a worker stands at the root of its own tree and names its owner's node, beside which snapshot.c hangs it. */
+static cyp_node *node_of_worker(thread_state *thread, cyp_node *owner, const cyp_function *function) {
     cyp_node *parent = thread->base.node;
     for (cyp_node *child = parent->first_child; child; child = child->next_sibling)
-        if (child->function == function && child->owner == owner->node) {
-            frame->node = child;
-            break;
-        }
-    if (!frame->node) {
-        frame->node = new_child(thread, parent, function);
-        if (!frame->node) return;
-        frame->node->owner = owner->node;
-    }
-    frame->thread = &thread->base;
-    frame->parent = parent;
+        if (child->function == function && child->owner == owner) return child;
+    cyp_node *child = new_child(thread, parent, function);
+    if (child) child->owner = owner;
+    return child;
+}
+
+cyp_frame tree_enter_worker(cyp_frame owner, const cyp_function *function) {
+    thread_state *thread = threads_current();
+    /* The owner works too; leaving this frame then leaves its own where it is. */
+    cyp_frame frame = CYP_FRAME(owner.thread, owner.node, owner.node);
+    if (!thread || &thread->base == owner.thread) return frame;
+    if (thread->base.node == &thread->root) thread->worker = true;
+    frame = (cyp_frame)CYP_FRAME(&thread->base, node_of_worker(thread, owner.node, function), thread->base.node);
+    if (!frame.node) return frame;
     thread_lock_booking(thread);
     thread_book(thread, now_ns());
     thread_unlock_booking(thread);
-    CYP_STORE(frame->node->line, owner->node->line);
-    CYP_STORE(thread->base.node, frame->node);
+    CYP_STORE(frame.node->line, owner.node->line);
+    CYP_STORE(thread->base.node, frame.node);
+    return frame;
 }
