@@ -29,6 +29,8 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     render.check_output(path, "export")
 
     def write(profile: Profile, options: ViewOptions) -> None:
+        if path.suffix == ".lprof":
+            session.need_lines(profile)
         render.write(profile, path, options, "export")
         session.wrote(path)
 

@@ -21,6 +21,7 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
         render.check_output(path, "lines")
 
     def show(profile: Profile, options: ViewOptions) -> None:
+        session.need_lines(profile)
         if path is None:
             terminal.table(render.line_table_text(profile, options, terminal.width, terminal.color))
             return

@@ -14,6 +14,14 @@ from ..target import Target
 
 _NOT_YET = ("--package", "--no-lines", "--no-children")
 
+_ELSEWHERE = {
+    "--sort": "cyprof stats",
+    "--top": "cyprof stats and cyprof lines",
+    "--explain": "cyprof stats and cyprof lines",
+    "--lines": "cyprof run",
+}
+"""Options that some commands have, and which: given to another they are not the program's."""
+
 
 class Parser(argparse.ArgumentParser):
     """An option parser that raises UsageError, and that leaves TARGET and the program's arguments to `read`."""
@@ -74,6 +82,8 @@ class Parser(argparse.ArgumentParser):
         if name in _NOT_YET:
             return UsageError(f"{name} is not supported yet.", f"Leave it out; {self.prog} --help lists what there is.")
         what = f"{self.prog} has no option {name}." if word.startswith("-") else f"{self.prog} takes one {self.operand}."
+        if name in _ELSEWHERE and name not in self.takes_value():
+            return UsageError(what, f"It belongs to {_ELSEWHERE[name]}; see {self.prog} --help.")
         similar = _similar(name, self.takes_value()) if word.startswith("-") else ""
         if self.operand != "TARGET" or not parts.has_target_before_foreign:
             return UsageError(what, f"Did you mean {similar}?" if similar else f"See {self.prog} --help.")

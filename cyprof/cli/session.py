@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..collect import record
-from ..errors import CyprofError
+from ..errors import CollectError, CyprofError
 from ..model import Profile
 from ..target import Target, resolve
 from ..view import ViewOptions
+from ..view.classify import matches
 from .config import defaults
 from .options import record_options, view_options
 from .parser import Parser
@@ -56,13 +57,33 @@ class Session:
         try:
             if recording.profile is None:
                 raise recording.lost or CyprofError("No profile was recorded.")
-            show(recording.profile, view_options(self.options))
+            options_shown = view_options(self.options)
+            show(recording.profile, options_shown)
+            self._say_what_fits_nothing(recording.profile, options_shown)
         except BrokenPipeError:
             self.terminal.abandon_stdout()
         except CyprofError as error:
             self.terminal.error(error)
             return recording.exit_code or error.exit_code
         return recording.exit_code
+
+    def _say_what_fits_nothing(self, profile: Profile, options: ViewOptions) -> None:
+        for option, patterns in (("--only", options.only), ("--show", options.show), ("--hide", options.hide)):
+            for pattern in patterns:
+                if not any(matches(function, (pattern,)) for function in profile.functions):
+                    modules = sorted({f.module for f in profile.functions if f.language == "cython"} | {"__main__"})
+                    self.terminal.note(
+                        f"{option} {pattern} fits no function; a pattern is held against NAME, MODULE and MODULE:NAME,"
+                        f" with modules such as {', '.join(modules[:4])}"
+                    )
+
+    def need_lines(self, profile: Profile) -> None:
+        """Raises CollectError when a saved profile was recorded without lines."""
+        if self.target.kind == "saved" and not profile.run.with_lines:
+            raise CollectError(
+                f"{self.target.value} holds no lines: it was recorded with function probes only.",
+                f"Record it again with lines: cyprof run --lines {profile.run.target} -o {self.target.value}",
+            )
 
     def wrote(self, path: Path) -> None:
         """Tells where an output lies."""

@@ -26,6 +26,7 @@ from .convert import Facts, to_profile
 from .own import without_own_calls
 from .registry import Progress, Recording, RecordOptions, collector
 
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _CHILD = _ROOT / "cyprof" / "target" / "child.py"
 
@@ -137,6 +138,11 @@ def _lost(exit_code: int) -> CollectError:
             name = signal.Signals(-exit_code).name
         except ValueError:
             name = f"signal {-exit_code}"
+        if -exit_code in _CRASHES:
+            return CollectError(
+                f"The program crashed ({name}), and its profile was lost with it.",
+                "See whether it crashes without cyprof too, and where: python -X faulthandler and the same arguments.",
+            )
         return CollectError(
             f"The program was ended by {name}, and its profile was lost with it.",
             "End it with Ctrl-C (SIGINT) to get a profile of what it did so far.",

@@ -16,6 +16,9 @@ from .function import Function
 DOUBT = 1.25
 """How many times its calibrated cost a probe may have cost at the most: the loop it was calibrated in is a friendly place."""
 
+LEAST_PART = 20
+"""What ran took some time: the estimate never falls below this part (one in so many) of what was measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProbeCost:
@@ -97,7 +100,7 @@ def node_times(tree: CallTree, functions: list[Function], cost: ProbeCost, line_
         whole.add(node, DOUBT * calls * full + 2 * clock, line_cost)
         visible.add(node, calls * seen + 2 * clock, line_hits[node] * cost.visible_of_line(function))
     least = whole.taken_off()
-    best = [max(low, own) for low, own in zip(least, visible.taken_off(), strict=True)]
+    best = [max(low, own, raw // LEAST_PART) for low, own, raw in zip(least, visible.taken_off(), tree.self_ns, strict=True)]
     return NodeTimes(least, best, list(tree.self_ns))
 
 

@@ -23,14 +23,15 @@ _IMPORT_BUILTINS = {("builtins", "__import__")}
 def origin_of(function: Function, own_packages: frozenset[str] = frozenset()) -> Origin:
     """Tells the user's own functions from import machinery, standard library, installed packages and C functions.
 
-    A Cython function counts as the user's own wherever it lies: it carries probes because the user asked for them. So
-    does all of a package in `own_packages`, where some of it is probed.
+    A Cython function counts as the user's own wherever its module lies: it carries probes because the user asked for them.
+    So does all of a package in `own_packages`, where some of it is probed. Inline code of an installed package's .pxd that
+    was compiled into a module of the user's (numpy's, mostly) is the package's.
     """
     top = top_package(function.module)
     if top in _IMPORT_MODULES or (function.module, function.name) in _IMPORT_BUILTINS:
         return "import"
     if function.language == "cython":
-        return "own"
+        return "package" if _is_from_elsewhere(function) else "own"
     if function.language == "c":
         return "builtin"
     if function.file.startswith("<frozen"):
@@ -40,6 +41,11 @@ def origin_of(function: Function, own_packages: frozenset[str] = frozenset()) ->
     if _SITE_PACKAGES.search(function.file):
         return "own" if package_of(function) in own_packages else "package"
     return "stdlib" if _STDLIB.search(function.file) else "own"
+
+
+def _is_from_elsewhere(function: Function) -> bool:
+    found = _SITE_PACKAGES.search(function.file)
+    return found is not None and package_of(function) != top_package(function.module)
 
 
 def package_of(function: Function) -> str:
@@ -60,7 +66,7 @@ def probed_packages(profile: Profile) -> frozenset[str]:
     return frozenset(
         package_of(function)
         for function in profile.functions
-        if function.language == "cython" and _SITE_PACKAGES.search(function.file)
+        if function.language == "cython" and _SITE_PACKAGES.search(function.file) and not _is_from_elsewhere(function)
     )
 
 

@@ -30,6 +30,7 @@ _SAVES: dict[Verdict, float] = {"python": 0.9, "interpreted": 0.8, "check": 0.4,
 _HEAVY_NS = 5_000
 """Names, attributes, calls and boxes of one line cost Python tens to hundreds of ns; above this it works on something big."""
 _SAVES_OF_CALLED_C = 0.1
+_PARALLEL = re.compile(r"\s*(?:for\b.*\bprange\s*\(|with\b.*\bparallel\s*\()")
 _IMPORT = re.compile(r"\s*(?:import\b|from\s.+\bimport\b)")
 
 
@@ -120,6 +121,8 @@ def _saves(advice: Advice) -> float:
     """The part of a line's time that an edit of it can be hoped to save."""
     if _IMPORT.match(advice.text):
         return 0.0
+    if _PARALLEL.match(advice.text):
+        return _SAVES["c"]
     saves = _SAVES[advice.verdict]
     return min(saves, _SAVES_OF_CALLED_C) if advice.heavy else saves
 
@@ -129,6 +132,8 @@ def _why(verdict: Verdict, top: Candidate, at_definition: bool) -> str:
         return "entering the function: its arguments are unpacked and converted. Call it less often, or as cdef from Cython."
     if _IMPORT.match(top.text):
         return "an import: what the modules do while they load takes the time."
+    if _PARALLEL.match(top.text):
+        return "a parallel loop: starting its threads and waiting for the last of them is part of this line."
     if _is_heavy(top):
         through = "is a Python line" if verdict == "interpreted" else "goes through Python"
         return f"{through}, but takes too long for that alone: the time is in the C it calls, such as an operator of numpy's."

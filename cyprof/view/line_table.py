@@ -261,5 +261,5 @@ def _message(profile: Profile, any_lines: bool) -> str:
     if not profile.tree.function:
         return "No function was recorded: nothing that carries probes ran."
     if not profile.run.with_lines:
-        return "No lines were asked for: this profile holds function times only. Record it with `cyprof lines TARGET`."
+        return "No lines were asked for: this profile holds function times only. Record it with `cyprof run --lines TARGET`."
     return "Lines were asked for, but no function with line probes ran; the reasons stand below."

@@ -118,25 +118,35 @@ def _reduce(functions: list[Function], profile: Profile, options: ViewOptions) -
 
     functions = without([f for f in functions if not matches(f, options.hide)], "by --hide")
     if options.only:
-        functions = without([f for f in functions if f.language == "c" or matches(f, options.only)], "by --only")
+        wanted = {f.id for f in functions if matches(f, options.only)}
+        # C functions are part of what calls them.
+        wanted |= {edge.callee for edge in profile.edges if edge.caller in wanted and _is_c(profile, edge.callee)}
+        functions = without([f for f in functions if f.id in wanted], "by --only")
     if options.everything:
         return functions, reduced
     probed = probed_packages(profile)
     own = {f.id for f in functions if origin_of(f, probed) == "own"}
     kept_own = own if len(own) < USER_FUNCTIONS_KEPT else set()
     least = options.min_share / 100 * profile.self_sum_ns
+    by_total = SORTS.get(options.sort) == "total"
 
     def listed(function: Function) -> bool:
         asked_for = bool(options.show) and matches(function, options.show)
-        return asked_for or function.id in kept_own or profile.function_times[function.id].self_ns >= least
+        times = profile.function_times[function.id]
+        # Of the user's own functions those above the hot ones are wanted too, of others what they cost themselves.
+        weight = times.total_ns if function.id in own or by_total else times.self_ns
+        return asked_for or function.id in kept_own or weight >= least
 
     functions = without(
         [f for f in functions if listed(f)],
-        f"by leaving out functions of others under {percent_text(options.min_share)} self time (--all lists them)"
-        if kept_own or not own
-        else f"by leaving out functions under {percent_text(options.min_share)} self time (--all lists them)",
+        f"by leaving out functions {'of others ' if kept_own or not own else ''}under {percent_text(options.min_share)} of the "
+        "time (--all lists them)",
     )
     return functions, reduced
+
+
+def _is_c(profile: Profile, function: int) -> bool:
+    return profile.functions[function].language == "c"
 
 
 def _holders(self_times: list[int], part: float = 0.8) -> int:

@@ -139,8 +139,8 @@ def test_arguments_for_a_recording(folder: Path) -> None:
     check(cyprof(folder, "stats", "r.cyprof", "--", "x"), 2, ["nothing is run"])
     check(cyprof(folder, "run", "r.cyprof", "-o", "s.cyprof"), 2, ["is a recording already"])
     check(cyprof(folder, "export", "r.cyprof"), 2, ["no file to write was given", ".json"])
-    done = cyprof(folder, "lines", "r.cyprof")
-    assert done.code == 0 and "No lines were asked for" in done.out, done
+    for words in (["lines", "r.cyprof"], ["export", "r.cyprof", "-o", "x.lprof"]):
+        check(cyprof(folder, *words), 4, ["r.cyprof holds no lines", "cyprof run --lines prog.py -o r.cyprof"])
     check(cyprof(folder, "export", "r.cyprof", "--", "-o", "x.json"), 2, [])
 
 
@@ -177,3 +177,14 @@ def test_a_script_nobody_has_to_name_py(folder: Path) -> None:
 def test_bad_settings(folder: Path, text: str, said: Sequence[str]) -> None:
     (folder / "pyproject.toml").write_text(text)
     check(cyprof(folder, "stats", "prog.py"), 2, [str(folder / "pyproject.toml"), *said])
+
+
+def test_a_pattern_that_fits_nothing_is_said(folder: Path) -> None:
+    done = cyprof(folder, "stats", "prog.py", "--only", "nowhere")
+    assert done.code == 0
+    assert "--only nowhere fits no function" in done.err
+    assert "built-in" not in done.out
+
+
+def test_an_option_of_another_command_is_not_taken_for_the_programs(folder: Path) -> None:
+    check(cyprof(folder, "graph", "prog.py", "--sort", "total"), 2, ["has no option --sort", "cyprof stats"])

@@ -65,3 +65,24 @@ def test_files_of_the_same_name_are_told_apart() -> None:
     for folder in ("a", "b"):
         b.call(-1, b.function(folder, "run", f"{folder}/util.py", 1), 1, 1)
     assert labels(function_table(b.profile(), ViewOptions())) == ["a/util.py:1(run)", "b/util.py:1(run)"]
+
+
+def test_the_users_functions_above_the_hot_ones_are_listed_in_a_large_program() -> None:
+    build = ProfileBuilder()
+    main = build.call(-1, build.function("demo", "main", "demo.py", 1))
+    build.call(main, build.function("kern", "hot", "kern.pyx", 1, "cdef"), ms=1000)
+    for number in range(80):
+        build.call(main, build.function("demo", f"small{number}", "demo.py", 10 + number), ms=0.001)
+    for sort in ("self", "total"):
+        names = [row.function.name for row in function_table(build.profile(), ViewOptions(sort=sort)).rows]
+        assert "main" in names and "hot" in names and "small0" not in names
+
+
+def test_only_keeps_the_c_functions_that_its_functions_call() -> None:
+    build = ProfileBuilder()
+    main = build.call(-1, build.function("demo", "main", "demo.py", 1))
+    build.call(main, build.builtin("builtins", "print"), ms=100)
+    hot = build.call(main, build.function("kern", "hot", "kern.pyx", 1, "cdef"), ms=1000)
+    build.call(hot, build.builtin("numpy", "ndarray.dot"), ms=100)
+    names = [row.function.name for row in function_table(build.profile(), ViewOptions(only=("kern",))).rows]
+    assert sorted(names) == ["hot", "ndarray.dot"]
