@@ -34,3 +34,14 @@ def _lines_add_up(recording: Recording) -> None:
     for function in recording.data["functions"]:
         if function["id"] in by_function:
             assert by_function[function["id"]] == pytest.approx(function["self_s"], rel=0.02, abs=2e-6), function["name"]
+
+
+def test_time_goes_to_the_lines_that_take_it(tmp_path: Path) -> None:
+    """Eight steps of equal length: gcc must not gather the work of several lines at one of them."""
+    recording = record(tmp_path, "run_shares.py", lines=True)
+    chain = recording.function("chain")
+    own = {line["line"]: line["self_s"] for line in recording.data["lines"] if line["function"] == chain["id"]}
+    whole = sum(own.values())
+    assert own[8] / whole == pytest.approx(3 / 8, abs=0.12)
+    assert own[9] / whole == pytest.approx(4 / 8, abs=0.12)
+    assert own[7] / whole < 2 / 8

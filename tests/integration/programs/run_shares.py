@@ -1,0 +1,3 @@
+import shares
+
+shares.chain(40_000_000)
