@@ -19,7 +19,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed lint
 	$(BIN)/pytest $(PYTEST_ARGS)
-	sh tests/other_pythons.sh "$(BIN)/python"
+	sh tests/other_pythons.sh "$(BIN)/python" "$(DIGITS)"
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
