@@ -40,9 +40,10 @@ static int call(const char *method, const char *format, ...) {
     return result ? 0 : -1;
 }
 
-/* Takes the tool id meant for profilers, or another that is free. 0, or -1 with an exception set. */
+/* Takes a tool id that is free, last of all those with a meaning: a program that uses cProfile needs the one for profilers.
+   0, or -1 with an exception set. */
 static int take_tool(void) {
-    static const long wanted[] = {2, 3, 4, 0, 1, 5};
+    static const long wanted[] = {3, 4, 5, 2, 1, 0};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (!call("use_tool_id", "(ls)", wanted[i], "cyprof")) {
             tool = wanted[i];

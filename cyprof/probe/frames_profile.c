@@ -10,14 +10,17 @@
 static PyObject *thread_hook;   /* a Python callable that puts our C hook into the thread that calls it */
 
 /* Whether the frame begins, rather than going on after a yield or await: its first RESUME has argument 0. The hook fires at
-   RESUME; PyFrame_GetLasti gives its offset (Python/ceval.c, TRACE_FUNCTION_ENTRY). */
+   RESUME (Python/ceval.c, TRACE_FUNCTION_ENTRY), or at the yield itself when an exception is thrown in; PyFrame_GetLasti
+   gives the offset. */
 static bool is_start(PyFrameObject *frame, PyCodeObject *code) {
     if (!(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return true;
     PyObject *bytes = PyCode_GetCode(code);
     int offset = PyFrame_GetLasti(frame);
     bool start = true;
-    if (bytes && offset >= 0 && offset + 1 < PyBytes_GET_SIZE(bytes))
-        start = (PyBytes_AS_STRING(bytes)[offset + 1] & 3) == 0;
+    if (bytes && offset >= 0 && offset + 1 < PyBytes_GET_SIZE(bytes)) {
+        const unsigned char *instruction = (const unsigned char *)PyBytes_AS_STRING(bytes) + offset;
+        start = instruction[0] == RESUME && (instruction[1] & 3) == 0;
+    }
     Py_XDECREF(bytes);
     return start;
 }

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "probe.h"
@@ -46,6 +47,7 @@ typedef struct thread_state {
     /* Owner: the watcher; read by the owner when it ends, under registry_lock. */
     uint64_t seen_ns, seen_cpu_ns, seen_delay_ns;
     int schedstat;                  /* descriptor, -1 when not open */
+    ino_t schedstat_inode;          /* of the file it is of: the program may have closed it and opened another */
     uint64_t start_cpu_ns, cpu_ns;
     bool ended;
 } thread_state;
@@ -111,6 +113,7 @@ void thread_book(thread_state *thread, uint64_t now);
 void thread_lock_booking(thread_state *thread);
 void thread_unlock_booking(thread_state *thread);
 void thread_find_name(thread_state *thread);
+bool thread_owns_schedstat(const thread_state *thread);
 uint64_t thread_cpu_ns(const thread_state *thread);
 
 /* Whether the events of this thread are a program's. */

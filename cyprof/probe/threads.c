@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -61,6 +62,12 @@ uint64_t thread_cpu_ns(const thread_state *thread) {
 #endif
 }
 
+/* Whether the descriptor still is of our file: a program that becomes a daemon closes all it finds, and opens others. */
+bool thread_owns_schedstat(const thread_state *thread) {
+    struct stat file;
+    return thread->schedstat >= 0 && !fstat(thread->schedstat, &file) && file.st_ino == thread->schedstat_inode;
+}
+
 static void end_thread(void *state) {
     thread_state *thread = state;
     pthread_mutex_lock(&registry_lock);
@@ -73,7 +80,7 @@ static void end_thread(void *state) {
         thread->cpu_ns = thread_cpu_ns(thread) - thread->start_cpu_ns;
     }
     thread->ended = true;
-    if (thread->schedstat >= 0) close(thread->schedstat);
+    if (thread_owns_schedstat(thread)) close(thread->schedstat);
     thread->schedstat = -1;
     pthread_mutex_unlock(&registry_lock);
     current_thread = NULL;
@@ -115,6 +122,8 @@ static thread_state *new_thread(void) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%ld/schedstat", thread->tid);
     thread->schedstat = out_of_the_way(open(path, O_RDONLY | O_CLOEXEC));
+    struct stat file;
+    if (thread->schedstat >= 0 && !fstat(thread->schedstat, &file)) thread->schedstat_inode = file.st_ino;
 #endif
     tree_init(thread);
     return thread;

@@ -19,7 +19,7 @@ static pthread_cond_t sleep_over;
 static uint64_t run_queue_delay(const thread_state *thread) {
     char text[96];
     unsigned long long running_ns, delay_ns;
-    if (thread->schedstat < 0) return 0;
+    if (!thread_owns_schedstat(thread)) return 0;
     ssize_t length = pread(thread->schedstat, text, sizeof text - 1, 0);
     if (length <= 0) return 0;
     text[length] = 0;

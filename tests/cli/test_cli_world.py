@@ -265,3 +265,10 @@ def test_safe_path_of_the_environment(tmp_path: Path) -> None:
     plain = python(folder, "prog.py", PYTHONSAFEPATH="1")
     ours = cyprof(folder, "run", "prog.py", "--quiet", "-o", output, PYTHONSAFEPATH="1")
     assert ours == plain
+
+
+def test_a_program_that_uses_cprofile(tmp_path: Path) -> None:
+    text = "import cProfile\nprofiler = cProfile.Profile()\nprofiler.enable()\nsum([1])\nprofiler.disable()\nprint('fine')\n"
+    folder = write(tmp_path, {"prog.py": text})
+    done = cyprof(folder, "run", "prog.py", "-o", "r.cyprof")
+    assert (done.code, done.out) == (0, "fine\n"), done
