@@ -52,6 +52,11 @@ def failing_generator():
     raise KeyError("gone")
 
 
+def never_started():
+    squares(3).close()
+    failing_generator().close()
+
+
 def take_failing():
     taken = []
     try:

@@ -17,6 +17,7 @@ flows.survive(30)
 flows.survive_nogil()
 consume(10)
 flows.take_failing()
+flows.never_started()
 asyncio.run(flows.climb(5))
 threads = [threading.Thread(target=flows.burn_nogil, args=(100 * (k + 1),), name=f"worker-{k}") for k in range(3)]
 for thread in threads:
