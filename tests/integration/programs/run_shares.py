@@ -1,3 +1,3 @@
 import shares
 
-shares.chain(40_000_000)
+shares.chain(10_000_000)

@@ -1,10 +1,11 @@
 # cython: language_level=3, cdivision=True
-# Lines of one, three and four steps that each wait for the one before: their shares are their numbers of steps.
+# Lines of one, three and four steps that each wait for the one before: their shares are their numbers of steps. Divisions are
+# long enough (about ten ns a step) that a processor which runs instructions ahead does not blur the lines.
 def chain(long n):
-    cdef unsigned long x = 1
+    cdef double x = 1
     cdef long i
     for i in range(n):
-        x = (x ^ (x >> 7)) * 636413623
-        x = (x ^ (x >> 7)) * 636413623; x = (x ^ (x >> 7)) * 636413623; x = (x ^ (x >> 7)) * 636413623
-        x = (x ^ (x >> 7)) * 636413623; x = (x ^ (x >> 7)) * 636413623; x = (x ^ (x >> 7)) * 636413623; x = (x ^ (x >> 7)) * 636413623
+        x = 1 / (1 + 1 / (x + 1))
+        x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1))
+        x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1))
     return x
