@@ -2,7 +2,7 @@
 
 Cython is told `profile=True`, and its tracing macros are given our meaning: the hook through which it reads its utility code
 (`Cython.Compiler.Code.read_utilities_hook`) hands it our text for Profile.c. The rest are patches of node classes (nodes.py,
-loops.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a decorator
+statements.py, loops.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a decorator
 `@cython.profile(False)` is respected.
 """
 
@@ -17,10 +17,11 @@ from typing import Any
 from . import loops, text
 from .nodes import NodePatches, name_matches, wrap_method
 from .report import ModuleReport
+from .statements import Statements
 
 _PROBE_FOLDER = Path(__file__).resolve().parent.parent / "probe"
 _HEADERS = ("probe.h", "cython.h")
-_OWN_SOURCES = ("hook.py", "nodes.py", "loops.py", "text.py", "names.py", "report.py", "scores.py")
+_OWN_SOURCES = ("hook.py", "nodes.py", "statements.py", "loops.py", "text.py", "names.py", "report.py", "scores.py")
 _FORCED = ("profile", "linetrace")
 
 # Cython keeps the layout of generators and the names of its shared types by these macros: stock tracing stays off.
@@ -70,7 +71,9 @@ def install(options: ProbeOptions, report_dir: Path) -> None:
     ours, and writes a ModuleReport into `report_dir`."""
     patches = NodePatches(options.probes, options.probes_lines)
     patches.install()
-    loops.install()
+    statements = Statements()
+    statements.install()
+    loops.install(statements)
     _replace_utility_code()
     _force_directives(options)
     _patch_pipeline(patches, report_dir, options.lines)

@@ -147,6 +147,17 @@ class Before(StandIn):
         self._node.generate_execution_code(code)
 
 
+@contextmanager
+def replaced(node: Any, **parts: Any) -> Iterator[None]:
+    """Puts other parts in place of a node's while its code is written."""
+    old = {name: getattr(node, name) for name in parts}
+    for name, part in parts.items():
+        setattr(node, name, part)
+    yield
+    for name, part in old.items():
+        setattr(node, name, part)
+
+
 def describe(node: Any, name: str) -> dict[str, Any]:
     """A function as the report lists it: {name, kind, file, line, nogil}."""
     return {
@@ -189,8 +200,12 @@ def _is_machinery(node: Any) -> bool:
     name = str(getattr(node, "name", "") or "")
     if name in ("__reduce_cython__", "__setstate_cython__", "__defaults__") or name.startswith("__pyx_unpickle_"):
         return True
-    # Utility code written in Cython (memoryviews, say) comes from no file of the user's.
-    return not hasattr(node.pos[0], "filename") or not getattr(node.pos[0], "filename", None)
+    return not has_file(node)
+
+
+def has_file(node: Any) -> bool:
+    """Whether a node comes from a file: utility code written in Cython (memoryviews, say) and what it makes up do not."""
+    return bool(getattr(node.pos[0], "filename", None))
 
 
 def _propagates(node: Any) -> bool:

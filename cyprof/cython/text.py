@@ -9,14 +9,20 @@ from __future__ import annotations
 import itertools
 import re
 
+Place = tuple[int, int]
+"""A line of a source file: (index of the file in the module, line)."""
+
 _DECLARATIONS = re.compile(r"^[ \t]*__Pyx_TraceDeclarations(?:Func|Gen)[ \t]*$", re.MULTILINE)
-# Cython names the file of a line only in the error path that stands with it: __PYX_ERR(file, line, label).
-_LINE = re.compile(
-    r"(__Pyx_TraceLine|__cyp_AtLine)\((\d+),\d+,[01],__PYX_ERR\((\d+), \d+, \w+\)\)"
-    r"|/\*cyprof: one line (\d+)\*/|/\*cyprof: (end) of one line\*/"
+# What statements.py writes, and the marks of Cython, which names the file of a line only in the error path that stands with it:
+# __PYX_ERR(file, line, label).
+_MARK = re.compile(
+    r"__cyp_Line\((?P<line>\d+),(?P<file>\d+),(?P<counts>[01])\);"
+    r"|__Pyx_TraceLine\(\d+,\d+,[01],__PYX_ERR\((?P<in_file>\d+), (?P<at_line>\d+), \w+\)\)"
+    r"|/\*cyprof: open (?P<open_line>\d+) (?P<open_file>\d+) (?P<kind>\w+)\*/|(?P<close>/\*cyprof: close\*/)"
+    r"|(?P<resume>^[ \t]*__Pyx_TraceResumeGen\(.*$)",
+    re.MULTILINE,
 )
-_START = re.compile(r"^[ \t]*__Pyx_TraceStart(?:Func|Gen)\(.*$", re.MULTILINE)
-_FUNCTION = re.compile(r"CYP_FUNCTION\(.*, (\d+), (\d+)\)\s*$", re.MULTILINE)
+_REPEATED = re.compile(r"CYP_AT_LINE\((\d+)\);(\s*(?:CYP_LINE|CYP_AT_LINE)\(\1\);)")
 _SECTION = re.compile(r"^/\* #### Code section: (\w+) ### \*/$", re.MULTILINE)
 # The sections that hold code written for the module's own functions and its body.
 _OWN_SECTIONS = {"module_code", "init_module"}
@@ -40,37 +46,56 @@ def number_lines(text: str) -> str:
     starts = [match.start() for match in _DECLARATIONS.finditer(text)] + [len(text)]
     parts = [text[: starts[0]]]
     for start, end in itertools.pairwise(starts):
-        parts.append(_number_function(text[start:end], parts[-1]))
+        parts.append(_number_function(text[start:end]))
     return "".join(parts)
 
 
-def _number_function(text: str, before: str) -> str:
-    """`text` runs from a function's declarations to the next one's; its CYP_FUNCTION stands at the end of `before`."""
-    places: dict[tuple[int, int], int] = {}
-    silent: list[int] = []  # the lines whose rounds are no hits here, innermost last
+class _Lines:
+    """The lines of one C function, numbered as they come."""
 
-    def numbered(match: re.Match[str]) -> str:
-        if match[4]:
-            silent.append(int(match[4]))
-        elif match[5]:
-            silent.pop()
-        if not match[1]:
+    def __init__(self, text: str) -> None:
+        self.numbers: dict[Place, int] = {}
+        self._begun = {(int(mark["file"]), int(mark["line"])) for mark in _MARK.finditer(text) if mark["file"]}
+        # The open statements, innermost last: where each begins, and its later lines that were reached.
+        self._open: list[tuple[Place, set[Place] | None]] = []
+
+    def probe(self, mark: re.Match[str]) -> str:
+        """The probe in place of a mark."""
+        if mark["close"]:
+            self._open.pop()
             return ""
-        place = (int(match[3]), int(match[2]))
-        number = places.setdefault(place, len(places) + 1)
-        counts = match[1] == "__Pyx_TraceLine" and int(match[2]) not in silent
+        if mark["open_file"]:
+            later: set[Place] | None = set() if mark["kind"] == "expression" else None
+            self._open.append(((int(mark["open_file"]), int(mark["open_line"])), later))
+            return ""
+        if mark["resume"]:
+            return mark["resume"] + ("\n" + self._at(self._open[-1][0], False) if self._open else "")
+        if mark["file"]:
+            return self._at((int(mark["file"]), int(mark["line"])), mark["counts"] == "1")
+        place = int(mark["in_file"]), int(mark["at_line"])
+        return self._at(place, self._is_reached(place))
+
+    def _is_reached(self, place: Place) -> bool:
+        """Whether a mark of Cython's is the first of a later line of the innermost statement."""
+        later = self._open[-1][1] if self._open else None
+        if later is None or place in later or place in self._begun:
+            return False
+        later.add(place)
+        return True
+
+    def _at(self, place: Place, counts: bool) -> str:
+        number = self.numbers.setdefault(place, len(self.numbers) + 1)
         return f"{'CYP_LINE' if counts else 'CYP_AT_LINE'}({number});"
 
-    text = _LINE.sub(numbered, text)
-    if not places:
-        # A function that stands on the line of its `def` has no line probe; to be called is to reach that line.
-        headers = _FUNCTION.findall(before[-4000:])
-        if not headers or "__Pyx_TraceStart" not in text:
-            return text
-        places[int(headers[-1][0]), int(headers[-1][1])] = 1
-        text = _START.sub(lambda start: start[0] + "\n  CYP_LINE(1);", text, count=1)
-    table = ", ".join(f"{{{file}, {line}}}" for file, line in places)
-    declarations = f"  static const cyp_place cyp_places[] = {{{table}}};\n  CYP_DECLARE({len(places)}, cyp_places)"
+
+def _number_function(text: str) -> str:
+    """`text` runs from a function's declarations to the next one's."""
+    lines = _Lines(text)
+    text = _REPEATED.sub(r"\2", _MARK.sub(lines.probe, text))
+    if not lines.numbers:
+        return text
+    table = ", ".join(f"{{{file}, {line}}}" for file, line in lines.numbers)
+    declarations = f"  static const cyp_place cyp_places[] = {{{table}}};\n  CYP_DECLARE({len(lines.numbers)}, cyp_places)"
     return _DECLARATIONS.sub(lambda _: declarations, text, count=1)
 
 

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("lines")]
     [
         ("run_loops.py", ["loops.pyx"]),
         ("run_kinds.py", ["kinds.pyx"]),
+        ("run_statements.py", ["statements.pyx"]),
         ("run_including.py", ["including.pyx", "part.pxi", "shared.pxd"]),
     ],
 )
