@@ -164,27 +164,31 @@ class Profile:
 
     @cached_property
     def line_times(self) -> list[LineTimes]:
-        """Hits and times per function and line, sorted by function, file and line."""
+        """Hits and times per function and line, sorted by function, file and line. A line's total time counts each stack that
+        holds the line once. Below a recursive call the lines calls were made from may be unknown; they then count for none."""
         tree = self.tree
         hits: Counter[tuple[int, int, int]] = Counter()
         own: Counter[tuple[int, int, int]] = Counter()
         total: Counter[tuple[int, int, int]] = Counter()
-        file_of: dict[tuple[int, int], int] = {}
-        outermost = set(self._outermost_nodes)
+        rows: dict[int, list[tuple[tuple[int, int, int], int]]] = {}
+        sites: dict[tuple[int, int], tuple[int, int, int]] = {}
         for (node, file, line, count, _), corrected in zip(self._line_rows, self._line_self_ns, strict=True):
             key = (tree.function[node], file, line)
-            file_of.setdefault((node, line), file)
             hits[key] += count
             own[key] += corrected
-            total[key] += corrected
-        for node, parent in enumerate(tree.parent):
-            if parent == NO_PARENT or not tree.call_line[node]:
+            rows.setdefault(node, []).append((key, corrected))
+            sites.setdefault((node, line), key)
+        open_sites: Counter[tuple[int, int, int]] = Counter()
+        for node, entering in tree.walk():
+            site = sites.get((tree.parent[node], tree.call_line[node]))
+            if site:
+                if entering and not open_sites[site]:
+                    total[site] += self.node_totals[node]
+                open_sites[site] += 1 if entering else -1
+            if not entering:
                 continue
-            caller = tree.function[parent]
-            site = file_of.get((parent, tree.call_line[node]))
-            # A recursive call's time is already in the line of the outermost call.
-            if site is not None and (parent in outermost):
-                total[caller, site, tree.call_line[node]] += self.node_totals[node]
+            for key, corrected in rows.get(node, ()):
+                total[key] += 0 if open_sites[key] else corrected
         return [
             LineTimes(self.files[file], line, function, hits[key], own[key], total[key])
             for key in sorted(hits)

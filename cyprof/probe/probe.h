@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define CYP_MARK "cyprof-probes-1"
-#define CYP_ABI 2
+#define CYP_ABI 3
 
 #define CYP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CYP_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -64,7 +64,8 @@ typedef struct cyp_node {
     struct cyp_node *last_child;    /* the child entered last, a guess that spares the search; never NULL */
     uint64_t calls;
     uint32_t line;                  /* where it is now: 0 before the first line, else an index as in cyp_function.places */
-    uint32_t call_line;             /* constant: the line of the parent it is called from */
+    uint32_t call_line;             /* constant: the line of the parent it is called from, as cyp_call_line says */
+    uint32_t line_mask;             /* constant: 0 below a recursive call, where lines do not tell callees apart; else all ones */
     cyp_line *lines;                /* line_count + 1 entries, or NULL when the function has no line probes */
     /* Below: not used by the quick path. */
     uint64_t exact_calls;
@@ -138,6 +139,10 @@ static inline cyp_thread *cyp_known_thread(void) {
 #endif
 }
 
+/* The line a call is made from, as far as it tells the callees of `parent` apart. Below a recursive call it does not: each line
+   that recurs would double the tree at every depth. */
+static inline uint32_t cyp_call_line(const cyp_node *parent) { return parent->line & parent->line_mask; }
+
 static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int resumed) {
     cyp_thread *thread;
     cyp_node *parent, *child;
@@ -149,7 +154,7 @@ static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int
     }
     parent = thread->node;
     child = parent->last_child;
-    if (CYP_UNLIKELY(child->function != function || child->call_line != parent->line))
+    if (CYP_UNLIKELY(child->function != function || child->call_line != cyp_call_line(parent)))
         child = cyp_rt->find_child(thread, parent, function);
     if (resumed) {
         child->resumes++;

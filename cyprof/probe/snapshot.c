@@ -97,7 +97,7 @@ static long long parent_number(const cyp_node *node) {
 static int add_node(snapshot *shot, cyp_node *node, int thread) {
     Py_ssize_t function = function_number(shot, node->function);
     const cyp_node *above = node->owner ? node->owner->parent : node->parent;
-    long long call_line = above->function && above->lines ? place_of(above->function, node->call_line).line : 0;
+    long long call_line = above->lines && above->line_mask ? place_of(above->function, node->call_line).line : 0;
     node->number = shot->count++;
     const long long values[NODE_COLUMNS] = {parent_number(node), function, thread, (long long)node->calls,
                                             (long long)node->exact_calls, (long long)node->resumes, (long long)node->raised,

@@ -70,16 +70,22 @@ static void grow_index(thread_state *thread, cyp_node *parent) {
 }
 
 static cyp_node *look_up_child(const cyp_node *parent, const cyp_function *function) {
+    uint32_t line = cyp_call_line(parent);
     if (!parent->child_index) {
         for (cyp_node *child = parent->first_child; child; child = child->next_sibling)
-            if (child->function == function && child->call_line == parent->line) return child;
+            if (child->function == function && child->call_line == line) return child;
         return NULL;
     }
     uint32_t mask = parent->child_index_size - 1;
-    uint32_t slot = child_hash(function, parent->line) & mask;
+    uint32_t slot = child_hash(function, line) & mask;
     for (cyp_node *child; (child = parent->child_index[slot]); slot = (slot + 1) & mask)
-        if (child->function == function && child->call_line == parent->line) return child;
+        if (child->function == function && child->call_line == line) return child;
     return NULL;
+}
+
+static bool is_called_in(const cyp_node *node, const cyp_function *function) {
+    while (node && node->function != function) node = node->parent;
+    return node != NULL;
 }
 
 static cyp_node *new_child(thread_state *thread, cyp_node *parent, const cyp_function *function) {
@@ -91,7 +97,8 @@ static cyp_node *new_child(thread_state *thread, cyp_node *parent, const cyp_fun
     }
     child->function = function;
     child->parent = parent;
-    child->call_line = parent->line;
+    child->call_line = cyp_call_line(parent);
+    child->line_mask = is_called_in(parent, function) ? 0 : UINT32_MAX;
     child->depth = parent->depth + 1;
     child->last_child = &no_child;
     child->next_sibling = parent->first_child;
@@ -157,7 +164,7 @@ static void book_exactly(thread_state *thread) {
 static cyp_node *count_call(thread_state *thread, const cyp_function *function, bool resumed, bool exact) {
     cyp_node *parent = thread->base.node;
     cyp_node *child = parent->last_child;
-    if (child->function != function || child->call_line != parent->line)
+    if (child->function != function || child->call_line != cyp_call_line(parent))
         child = tree_find_child(&thread->base, parent, function);
     if (resumed) {
         child->resumes++;

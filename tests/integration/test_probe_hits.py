@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("lines")]
         ("run_loops.py", ["loops.pyx"]),
         ("run_kinds.py", ["kinds.pyx"]),
         ("run_statements.py", ["statements.pyx"]),
+        ("run_recursion.py", ["recursion.pyx"]),
         ("run_including.py", ["including.pyx", "part.pxi", "shared.pxd"]),
     ],
 )
@@ -46,3 +47,13 @@ def test_time_goes_to_the_lines_that_take_it(tmp_path: Path) -> None:
     assert own[9] / whole == pytest.approx(3 / 8, abs=0.12)
     assert own[10] / whole == pytest.approx(4 / 8, abs=0.12)
     assert own[8] / whole < 2 / 8
+
+
+def test_recursion_from_two_lines_does_not_double_the_tree_at_every_depth(tmp_path: Path) -> None:
+    recording = record(tmp_path, "run_recursion.py", lines=True)
+    fib = recording.function("fib")
+    assert (fib["calls"], fib["primitive_calls"]) == (57313, 1)
+    assert len([node for node in recording.data["tree"] if node["function"] == fib["id"]]) < 100
+    totals = {line["line"]: line["total_s"] for line in recording.data["lines"] if line["function"] == fib["id"]}
+    assert max(totals.values()) <= fib["total_s"] * 1.001 + 1e-6
+    assert totals[6] > totals[7] > totals[5]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cyprof.cython.text import instrument, number_lines, wrap_calls
 
 FUNCTION = """\
@@ -12,37 +14,58 @@ static PyObject *f(void) {
 """
 
 
-def line(number: int, file: int = 0, name: str = "__Pyx_TraceLine") -> str:
-    return f"  {name}({number},12,0,__PYX_ERR({file}, {number}, __pyx_L1_error))\n"
+def mark(number: int, file: int = 0) -> str:
+    """A mark of Cython's."""
+    return f"  __Pyx_TraceLine({number},12,0,__PYX_ERR({file}, {number}, __pyx_L1_error))\n"
+
+
+def probe(number: int, file: int = 0, counts: bool = True) -> str:
+    return f"  __cyp_Line({number},{file},{int(counts)});\n"
+
+
+def statement(number: int, *inside: str, kind: str = "expression") -> str:
+    return f"/*cyprof: open {number} 0 {kind}*/\n{probe(number)}{''.join(inside)}/*cyprof: close*/\n"
+
+
+def probes(text: str) -> list[str]:
+    return re.findall(r"CYP_(?:AT_)?LINE\(\d+\)", number_lines(FUNCTION + text))
 
 
 def test_lines_are_numbered_by_file_and_line_in_each_function() -> None:
-    text = number_lines(FUNCTION + line(4) + line(5) + line(4) + line(4, file=1) + FUNCTION + line(9))
+    text = number_lines(FUNCTION + probe(4) + probe(5) + probe(4) + probe(4, file=1) + FUNCTION + probe(9))
     assert "cyp_places[] = {{0, 4}, {0, 5}, {1, 4}}" in text
     assert "CYP_DECLARE(3, cyp_places)" in text
     assert [part.split(")")[0] for part in text.split("CYP_LINE(")[1:]] == ["1", "2", "1", "3", "1"]
     assert "cyp_places[] = {{0, 9}}" in text
-
-
-def test_a_return_to_a_line_is_no_hit() -> None:
-    text = number_lines(FUNCTION + line(4) + line(4, name="__cyp_AtLine"))
-    assert "CYP_LINE(1);" in text
-    assert "CYP_AT_LINE(1);" in text
-
-
-def test_the_rounds_of_a_comprehension_on_one_line_are_no_hits_of_it() -> None:
-    rounds = "/*cyprof: one line 4*/\n" + line(4) + line(5) + "/*cyprof: end of one line*/\n"
-    text = number_lines(FUNCTION + line(4) + rounds + line(6))
-    assert text.count("CYP_LINE(1)") == 1
-    assert text.count("CYP_AT_LINE(1)") == 1
-    assert "CYP_LINE(2)" in text
     assert "cyprof:" not in text
 
 
-def test_a_function_on_the_line_of_its_def_reaches_it_by_being_called() -> None:
-    text = number_lines(FUNCTION)
-    assert "cyp_places[] = {{0, 3}}" in text
-    assert text.count("CYP_LINE(1);") == 1
+def test_marks_of_cython_on_the_line_of_a_statement_are_no_hits() -> None:
+    assert probes(statement(4, mark(4), mark(5), mark(4)) + statement(5)) == [
+        *("CYP_LINE(1)", "CYP_AT_LINE(1)", "CYP_AT_LINE(2)", "CYP_AT_LINE(1)", "CYP_LINE(2)"),
+    ]
+
+
+def test_a_later_line_of_a_statement_is_reached_once() -> None:
+    assert probes(statement(4, mark(5), mark(4), mark(5))) == ["CYP_LINE(1)", "CYP_LINE(2)", "CYP_AT_LINE(1)", "CYP_AT_LINE(2)"]
+
+
+def test_no_later_line_of_a_block_is_reached_by_a_mark() -> None:
+    assert probes(statement(4, mark(9), kind="block")) == ["CYP_LINE(1)", "CYP_AT_LINE(2)"]
+
+
+def test_a_probe_right_before_another_of_its_line_is_left_out() -> None:
+    assert probes(probe(4, counts=False) + probe(4)) == ["CYP_LINE(1)"]
+
+
+def test_time_after_a_resume_belongs_to_the_statement_that_yielded() -> None:
+    resume = "  __Pyx_TraceResumeGen(name, file, 1, 0, goto)\n"
+    assert probes(statement(4, resume)) == ["CYP_LINE(1)", "CYP_AT_LINE(1)"]
+    assert probes(resume) == []
+
+
+def test_a_function_without_statements_has_no_lines() -> None:
+    assert "cyp_places" not in number_lines(FUNCTION)
 
 
 def test_only_calls_in_the_modules_own_code_are_wrapped() -> None:

@@ -1,0 +1,3 @@
+import recursion
+
+recursion.run()
