@@ -6,8 +6,8 @@ from setuptools import Extension, setup
 
 PROBE = Path("cyprof/probe")
 SOURCES = (
-    "runtime", "threads", "tree", "watcher", "functions", "callables", "frames", "frames_monitoring", "frames_profile",
-    "snapshot", "calibrate",
+    "runtime", "threads", "tree", "watcher", "functions", "code_lines", "callables", "frames", "frames_monitoring",
+    "frames_profile", "snapshot", "calibrate",
 )  # fmt: skip
 
 setup(

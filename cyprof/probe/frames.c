@@ -23,16 +23,16 @@ void frames_leave(const cyp_function *function, bool raised) {
     tree_leave(thread, node, node->parent);
 }
 
-/* The Python function reaches a line. */
-void frames_line(const cyp_function *function, int line) {
+/* The Python function reaches a line; `frame` is its own, or NULL for the current one. */
+void frames_line(const cyp_function *function, PyFrameObject *frame, int line) {
     if (!function || !function->line_count) return;
     thread_state *thread = threads_current();
     int index = line - function->line + 1;
     if (!thread || index < 1 || index > function->line_count) return;
     cyp_node *node = thread->base.node;
     if (node->function != function) return;
-    cyp_frame frame = CYP_FRAME(&thread->base, node, node->parent);
-    tree_line_slow(frame, (unsigned)index, 1);
+    cyp_frame here = CYP_FRAME(&thread->base, node, node->parent);
+    tree_line_slow(here, (unsigned)index, code_lines_count(function, frame));
 }
 
 /* Puts the functions that are running on this thread onto its stack, uncounted: a recording that begins in the middle of a

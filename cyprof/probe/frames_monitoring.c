@@ -145,7 +145,7 @@ PyObject *frames_py_unwind(PyObject *self, PyObject *const *args, Py_ssize_t cou
 PyObject *frames_line_event(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     (void)self, (void)count;
     const cyp_function *function = started(args);
-    if (function) frames_line(function, (int)PyLong_AsLong(args[1]));
+    if (function) frames_line(function, NULL, (int)PyLong_AsLong(args[1]));
     return none_or_error();
 }
 

@@ -66,7 +66,7 @@ static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *
     const cyp_function *function = function_of_frame(frame, code);
     int failed = !function;
     if (function && what == PyTrace_LINE)
-        frames_line(function, PyFrame_GetLineNumber(frame));
+        frames_line(function, frame, PyFrame_GetLineNumber(frame));
     else if (function && !function->line_count)
         failed = PyObject_SetAttrString((PyObject *)frame, "f_trace_lines", Py_False);
     Py_DECREF(code);

@@ -20,7 +20,7 @@ static PyObject *hidden_prefixes;
 
 /* A description of its own, with copies of its texts. NULL with MemoryError set. */
 cyp_function *functions_new(const char *module, const char *name, const char *file, int line, int kind, int language) {
-    cyp_function *function = calloc(1, sizeof *function);
+    python_function *function = calloc(1, sizeof *function);
     const char **files = calloc(1, sizeof *files);
     char *module_copy = strdup(module), *name_copy = strdup(name), *file_copy = strdup(file);
     if (!function || !files || !module_copy || !name_copy || !file_copy) {
@@ -29,13 +29,10 @@ cyp_function *functions_new(const char *module, const char *name, const char *fi
         return NULL;
     }
     files[0] = file_copy;
-    function->module = module_copy;
-    function->name = name_copy;
-    function->files = files;
-    function->line = line;
-    function->kind = kind;
-    function->language = language;
-    return function;
+    function->base = (cyp_function){
+        .module = module_copy, .name = name_copy, .files = files, .line = line, .kind = kind, .language = language,
+    };
+    return &function->base;
 }
 
 int functions_init(void) {
@@ -57,31 +54,6 @@ static int is_hidden(PyObject *file) {
         Py_ssize_t found = PyUnicode_Tailmatch(file, prefix, 0, PY_SSIZE_T_MAX, -1);
         if (found) return (int)found;
     }
-    return 0;
-}
-
-/* Gives a Python function a line table from its first line to its last. 0, or -1 with an exception set. */
-static int add_lines(cyp_function *function, PyCodeObject *code) {
-    int last = code->co_firstlineno;
-    PyObject *ranges = PyObject_CallMethod((PyObject *)code, "co_lines", NULL);
-    PyObject *each = ranges ? PyObject_GetIter(ranges) : NULL;
-    Py_XDECREF(ranges);
-    if (!each) return -1;
-    for (PyObject *range; (range = PyIter_Next(each)); Py_DECREF(range)) {
-        PyObject *line = PyTuple_GetItem(range, 2);
-        if (line && line != Py_None && PyLong_AsLong(line) > last) last = (int)PyLong_AsLong(line);
-    }
-    Py_DECREF(each);
-    if (PyErr_Occurred()) return -1;
-    int count = last - code->co_firstlineno + 1;
-    cyp_place *places = calloc((size_t)count, sizeof *places);
-    if (!places) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    for (int i = 0; i < count; i++) places[i].line = code->co_firstlineno + i;
-    function->places = places;
-    function->line_count = count;
     return 0;
 }
 
@@ -110,7 +82,7 @@ static cyp_function *describe_code(PyCodeObject *code, PyObject *globals) {
     if (!function) return NULL;
     int hidden = is_hidden(code->co_filename);
     int lines = hidden ? 0 : wants_lines(code->co_filename);
-    if (hidden < 0 || lines < 0 || (lines && add_lines(function, code))) return NULL;
+    if (hidden < 0 || lines < 0 || (lines && code_lines_add((python_function *)function, code))) return NULL;
     if (hidden) function->flags |= CYP_HIDDEN;
     if (!strcmp(file, "<frozen importlib._bootstrap>") && !strcmp(name, "_find_and_load"))
         function->flags |= CYP_IMPORT_SYSTEM;

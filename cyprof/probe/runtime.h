@@ -131,6 +131,20 @@ int callables_init(void);
 const cyp_function *callables_function(PyObject *callable, PyObject *self);
 void callables_attach_module(const void *address);
 
+/* A stretch of bytecode, in bytes. */
+typedef struct { int start, end; } code_range;
+
+/* What functions_new() makes: the description of a Python function or C callable. `base` comes first. */
+typedef struct {
+    cyp_function base;
+    code_range *silent;             /* where a line event is no hit */
+    int silent_count;
+} python_function;
+
+/* code_lines.c */
+int code_lines_add(python_function *function, PyCodeObject *code);
+bool code_lines_count(const cyp_function *function, PyFrameObject *frame);
+
 /* functions.c */
 int functions_init(void);
 int functions_hide(PyObject *prefix);
@@ -144,7 +158,7 @@ int frames_begin(void);
 void frames_end(void);
 void frames_enter(const cyp_function *function, bool resumed);
 void frames_leave(const cyp_function *function, bool raised);
-void frames_line(const cyp_function *function, int line);
+void frames_line(const cyp_function *function, PyFrameObject *frame, int line);
 int frames_enter_running(void);
 int frames_ask_for_lines(const cyp_function *function, PyObject *code);
 

@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("lines")]
         ("run_kinds.py", ["kinds.pyx"]),
         ("run_statements.py", ["statements.pyx"]),
         ("run_recursion.py", ["recursion.pyx"]),
+        ("run_python_lines.py", ["run_python_lines.py"]),
         ("run_including.py", ["including.pyx", "part.pxi", "shared.pxd"]),
     ],
 )
