@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 SOURCE_SUFFIXES = (".pyx", ".pxd", ".pxi", ".py")
@@ -23,7 +23,7 @@ _DIRECTIVE = re.compile(rf"""(?:(?<![\w.])|(?<=-X))['"]?(?P<name>{_NAMES})['"]?\
 _VARIABLE = re.compile(
     r"""(?<![\w.])['"](?P<name>profile|linetrace)['"]\s*\]?\s*[:=]\s*(?P<on>(?!(?:True|False|None)\b)[A-Za-z_][\w.]*)"""
 )
-_MACRO = re.compile(rf"""(?P<name>\b{_MACROS}\b)['"]?(?:\s*[=,]\s*['"]?(?P<on>1)\b)""")
+_MACRO = re.compile(rf"""(?P<name>(?:\b|(?<=-D)){_MACROS}\b)['"]?(?:\s*[=,]\s*['"]?(?P<on>1)\b)""")
 _BARE_MACRO = re.compile(rf"""-D\s?(?P<name>{_MACROS})(?P<on>)(?=['"\s,\])]|$)""")
 _MACRO_VARIABLE = re.compile(rf"""['"](?P<name>{_MACROS})['"]\s*,\s*(?P<on>(?!None\b)[A-Za-z_][\w.]*)""")
 _COMMENT = re.compile(r"^#\s*(?:cython|distutils)\s*:", re.IGNORECASE)
@@ -37,14 +37,17 @@ _BRANCH = re.compile(r"^\s*(?P<word>if|elseif|elif|else|endif)\b(?P<rest>.*)", r
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One place that asks for tracing. `name`: the directive or macro; `text`: what asks, as written; `off`: what would stand
-    there to not ask. `condition`: under which it holds, "" for always."""
+    """One place that asks for tracing. `name`: the directive or macro; `quoted`: the line it stands in. `before` and `value`:
+    the text that asks, up to its value and the value; `instead`: the value that does not ask. `condition`: under which it
+    holds, "" for always."""
 
     file: Path
     line: int
     name: str
-    text: str
-    off: str
+    quoted: str
+    before: str
+    value: str
+    instead: str
     condition: str = ""
 
     @property
@@ -54,8 +57,8 @@ class Mark:
 
 
 def marks_in(path: Path) -> list[Mark]:
-    """The places of one source or build file, in the order of its lines. A file that cannot be read has none. A .py that is
-    neither called like a build file nor uses Cython has none either."""
+    """The places of one source or build file, in the order of its lines. A file that cannot be read has none. A .py is a build
+    script too when it names what builds Cython modules and lies where a project is built from."""
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError:
@@ -65,9 +68,16 @@ def marks_in(path: Path) -> list[Mark]:
     if path.suffix in (".toml", ".cfg", ".txt", ".build", ".cmake"):
         return list(_in_build_text(path, text))
     found = [] if path.name == "setup.py" else list(_in_source(path, text))
-    if path.suffix == ".py":
+    if _is_build_script(path, text):
         found += _in_build_script(path, text)
     return found
+
+
+def _is_build_script(path: Path, text: str) -> bool:
+    if path.name == "setup.py":
+        return True
+    beside = path.suffix == ".py" and any(path.with_name(name).is_file() for name in BUILD_FILES)
+    return beside and re.search(r"cythonize|Cython\.(?:Build|Distutils|Compiler)|CYTHON_TRACE", text) is not None
 
 
 def _in_source(path: Path, text: str) -> Iterator[Mark]:
@@ -82,8 +92,7 @@ def _in_source(path: Path, text: str) -> Iterator[Mark]:
     for number, line in enumerate(_without_strings(text).splitlines(), 1):
         found = _DECORATOR.match(line)
         if found is not None:
-            asks = found[0].strip()
-            yield Mark(path, number, found["name"], asks, _switched(asks, found["on"]))
+            yield _mark(path, number, lines[number - 1], found)
 
 
 def _without_strings(text: str) -> str:
@@ -92,25 +101,14 @@ def _without_strings(text: str) -> str:
 
 
 def _in_build_script(path: Path, text: str) -> Iterator[Mark]:
-    """A Python program that builds: only one that names Cython's builder or macros."""
-    if path.name != "setup.py" and not re.search(r"cythonize|Cython\.(?:Build|Distutils|Compiler)|CYTHON_TRACE", text):
-        return
     conditions = _Conditions(text)
     for number, line in enumerate(_without_comments(text).splitlines(), 1):
         if number in conditions.documentation:
             continue
         for mark in _matches(path, number, line, (_DIRECTIVE, _MACRO, _BARE_MACRO)):
-            yield _under(mark, conditions.of(number))
+            yield replace(mark, condition=conditions.of(number))
         for mark in _matches(path, number, line, (_VARIABLE, _MACRO_VARIABLE)):
-            yield _under(mark, conditions.of(number) or _value_of(mark))
-
-
-def _value_of(mark: Mark) -> str:
-    return re.split(r"[:=,]\s*", mark.text)[-1].strip()
-
-
-def _under(mark: Mark, condition: str) -> Mark:
-    return Mark(mark.file, mark.line, mark.name, mark.text, mark.off, condition)
+            yield replace(mark, condition=conditions.of(number) or mark.value)
 
 
 def _without_comments(text: str) -> str:
@@ -170,33 +168,33 @@ def _in_build_text(path: Path, text: str) -> Iterator[Mark]:
         for mark in _matches(path, number, line, (_DIRECTIVE, _MACRO, _BARE_MACRO)):
             about_cython = programs or _ABOUT_CYTHON.search(table + line)
             if mark.name != "profile" or about_cython:
-                yield _under(mark, branches[-1] if branches else "")
+                yield replace(mark, condition=branches[-1] if branches else "")
 
 
 def _enter(branches: list[str], line: str) -> None:
     found = _BRANCH.match(line)
     if found is None:
         return
-    word = found["word"].lower()
+    word, condition = found["word"].lower(), found["rest"].strip()
+    if condition.startswith("(") and condition.endswith(")"):
+        condition = condition[1:-1].strip()
     if word == "if":
-        branches.append(found["rest"].strip(" ()"))
+        branches.append(condition)
     elif word == "endif":
         del branches[-1:]
     elif branches:
-        branches[-1] = found["rest"].strip(" ()") if word != "else" else f"not ({branches[-1]})"
+        branches[-1] = condition if word != "else" else f"not ({branches[-1]})"
 
 
 def _matches(path: Path, number: int, line: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[Mark]:
-    for pattern in patterns:
-        for found in pattern.finditer(line):
-            text = found[0]
-            yield Mark(path, number, found["name"], text, _switched(text, found["on"]))
+    found = [match for pattern in patterns for match in pattern.finditer(line)]
+    for match in sorted(found, key=re.Match.start):
+        yield _mark(path, number, line, match)
 
 
-def _switched(text: str, on: str) -> str:
-    """The text with its value turned off; a macro without value is given the one that is off."""
-    if not on:
-        return f"{text}=0"
-    off = {"True": "False", "true": "false", "1": "0"}.get(on, "False")
-    head, _, tail = text.rpartition(on)
-    return head + off + tail
+def _mark(path: Path, number: int, line: str, match: re.Match[str]) -> Mark:
+    """A directive's text begins at its name; a macro that is given as a flag includes the flag."""
+    value = match["on"]
+    before = line[match.start("name") : match.start("on")] if value else match[0]
+    instead = {"True": "False", "true": "false", "1": "0", "": "=0"}.get(value, "False")
+    return Mark(path, number, match["name"], line.strip(), before, value, instead)

@@ -53,6 +53,13 @@ def read_elf(path: Path) -> ElfFacts:
         )
 
 
+def check_elf(path: Path) -> None:
+    """Raises UnreadableBinary when the file's table of sections, which stands at its end, cannot be read."""
+    with _opened(path) as elf:
+        for _ in _sections(elf):
+            pass
+
+
 def compiled_files(path: Path) -> list[str]:
     """The source files that the debug information's line tables name, absolute where they are written so; empty without
     debug information. Raises UnreadableBinary."""

@@ -10,7 +10,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Literal
 
-from .elf import MAGIC, ElfFacts, UnreadableBinary, read_elf
+from .elf import MAGIC, ElfFacts, UnreadableBinary, check_elf, read_elf
 
 CYTHON_MARK = b"cython_runtime"
 """The name of a module that every extension from Cython makes for itself."""
@@ -22,6 +22,10 @@ _SOURCE = re.compile(rb"\0([\w./+-]{1,250}\.pyx)(?=\0)")
 _LIBRARY = re.compile(r"lib[^.]+\.so")
 _OPENMP = re.compile(r"lib(?:gomp|i?omp5?)\b")
 _MONITORING = re.compile(r"_?PyMonitoring_(?:Fire\w+|EnterScope)")
+# The first four bytes of Mach-O files, either byte order and "fat", and of a PE file as linkers write it.
+_FORMATS = dict.fromkeys(
+    (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\xca\xfe\xba\xbf"), " (this one is for macOS)"
+) | {b"MZ\x90\0": " (this one is for Windows)"}
 _MOST_SOURCES = 1000
 _LINE_EVENT = "_PyMonitoring_FireLineEvent"
 _TRACING = ("PyThreadState_EnterTracing", "PyThreadState_LeaveTracing")
@@ -80,11 +84,12 @@ def read_extension(path: Path) -> ExtensionFacts:
     except (OSError, ValueError) as error:
         reason = "it is empty" if isinstance(error, ValueError) else f"it cannot be read: {error.strerror or error}"
         return ExtensionFacts(path, cython=False, unreadable=reason)
-    if not facts.cython:
-        return facts
     if head != MAGIC:
-        return replace(facts, unreadable="its format can be read on Linux only (ELF)")
+        return replace(facts, unreadable=f"it is no ELF file, and only those can be read{_FORMATS.get(head, '')}")
     try:
+        if not facts.cython:
+            check_elf(path)
+            return facts
         return _with_elf(facts, read_elf(path))
     except UnreadableBinary as error:
         return replace(facts, unreadable=str(error))

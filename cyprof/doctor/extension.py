@@ -40,9 +40,7 @@ def examine_extensions(subject: Subject) -> list[Extension]:
 def _examine(path: Path, subject: Subject, sources: dict[str, list[Path]]) -> Extension:
     facts = read_extension(path)
     name = _module_name(path, subject)
-    if not facts.cython:
-        return Extension(name, facts)
-    source, how = _find_source(facts, sources)
+    source, how = _find_source(facts, sources) if facts.cython else ("", "")
     extension = Extension(name, facts, source, how, _other_python(path))
     findings = [finding for check in _checks if (finding := check(extension, subject)) is not None]
     return replace(extension, findings=tuple(findings))

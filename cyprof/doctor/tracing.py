@@ -22,14 +22,12 @@ def mending_command(mark: Mark) -> str:
     if mark.condition:
         return ""
     in_place = "-i ''" if sys.platform == "darwin" else "-i"
-    script = f"{mark.line}s/{_pattern(mark.text)}/{_replacement(mark.off)}/"
+    end = r"\b" if not mark.value and sys.platform != "darwin" else ""
+    script = rf"{mark.line}s/\({_pattern(mark.before)}\){mark.value}{end}/\1{mark.instead}/"
     return f"sed {in_place} {shlex.quote(script)} {shlex.quote(str(mark.file))}"
 
 
 def _pattern(text: str) -> str:
-    """The text as a basic regular expression that matches just it."""
-    return re.sub(r"[\\/.*\[\]^$]", r"\\\g<0>", text)
-
-
-def _replacement(text: str) -> str:
-    return re.sub(r"[\\/&]", r"\\\g<0>", text)
+    """The text as a basic regular expression, in which any character stands for a quotation mark: the shell has its own use for
+    those."""
+    return re.sub(r"['\"]", ".", re.sub(r"[\\/.*\[\]^$]", r"\\\g<0>", text))

@@ -59,7 +59,7 @@ def _place(place: MarkedPlace) -> dict[str, Any]:
         "file": str(mark.file),
         "line": mark.line,
         "name": mark.name,
-        "text": mark.text,
+        "text": mark.quoted,
         "condition": mark.condition,
         "command": place.command,
     }

@@ -17,6 +17,7 @@ _LONGEST_MODULE = 36
 _MOST_PLACES = 20
 _MOST_NAMES = 4
 _NOT_ALWAYS = 40
+_LONGEST_LINE = 60
 
 
 def doctor_text(found: Diagnosis, width: int = 0, color: bool = False) -> str:
@@ -49,12 +50,12 @@ def _mend(command: str) -> list[Line]:
 
 def _extensions(found: Diagnosis, width: int) -> list[Line]:
     cython = [extension for extension in found.extensions if extension.facts.cython]
-    others = [extension for extension in found.extensions if not extension.facts.cython]
+    others = [extension for extension in found.extensions if not extension.facts.cython and not extension.findings]
     if not found.extensions:
         text = f"  There are none below {found.folder}. Loose .pyx files are built by cyprof itself, when it runs them."
         return wrapped([("", visible(text))], width, 2)
     lines = _table(cython, found.folder, width) if cython else [[("", "  None is made by Cython.")]]
-    for extension in cython:
+    for extension in found.extensions:
         for finding in extension.findings:
             if finding.about != "tracing":
                 head: Line = [("", "  "), (_STYLES[finding.status], f"{finding.status:<4}")]
@@ -113,15 +114,22 @@ def _tracing(found: Diagnosis, width: int) -> list[Line]:
         lines += _place(place, found.folder, width)
     if len(shown) < len(found.places):
         lines.append([("", f"  and {len(found.places) - len(shown):,} more places; --json names them all")])
+    lines += _built_in(found, width)
+    if found.cost is not None:
+        lines += _cost(found.cost, width)
+    return lines or [[("", "  "), *_marked("ok", "neither asked for in sources and build files, nor built in")]]
+
+
+def _built_in(found: Diagnosis, width: int) -> list[Line]:
+    """The modules that trace, those that one command mends together."""
+    by_command: dict[str, list[Line]] = {}
     for extension in found.extensions:
         for finding in extension.findings:
             if finding.about == "tracing":
                 path = _relative(extension.facts.path, found.folder)
-                lines += wrapped([("", "  "), *_marked("bad", f"{path}: {finding.text}")], width, 9)
-                lines += _mend(finding.command)
-    if found.cost is not None:
-        lines += _cost(found.cost, width)
-    return lines or [[("", "  "), *_marked("ok", "neither asked for in sources and build files, nor built in")]]
+                rows = wrapped([("", "  "), *_marked("bad", f"{path}: {finding.text}")], width, 9)
+                by_command.setdefault(finding.command, []).extend(rows)
+    return [line for command, rows in by_command.items() for line in [*rows, *_mend(command)]]
 
 
 def _marked(status: Status, text: str) -> Line:
@@ -130,12 +138,12 @@ def _marked(status: Status, text: str) -> Line:
 
 def _place(place: MarkedPlace, folder: str, width: int) -> list[Line]:
     mark = place.mark
-    where = f"{_relative(mark.file, folder)}:{mark.line}: {mark.text}"
+    where = f"{_relative(mark.file, folder)}:{mark.line}: {mark.name} in `{shorten(mark.quoted, _LONGEST_LINE)}`"
     status: Status = "bad" if mark.is_directive and not mark.condition else "note"
     if mark.condition:
-        where += f"   (only if {shorten(mark.condition, _NOT_ALWAYS)})"
+        where += f" (only if {shorten(mark.condition, _NOT_ALWAYS)})"
     elif not mark.is_directive:
-        where += "   (does nothing by itself; it adds lines where linetrace is on)"
+        where += " (does nothing by itself; it adds lines where linetrace is on)"
     return [*wrapped([("", "  "), *_marked(status, where)], width, 9), *_mend(place.command)]
 
 
