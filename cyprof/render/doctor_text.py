@@ -41,7 +41,9 @@ def _title(text: str) -> list[Line]:
 
 def _check(check: Check, width: int) -> list[Line]:
     head: Line = [("", "  "), (_STYLES[check.status], f"{check.status:<4}"), ("", f"   {check.name:<{_NAME_WIDTH}}")]
-    return [*wrapped([*head, ("", visible(check.found))], width, _INDENT), *_mend(check.command)]
+    room = max(20, width - _INDENT) if width else 10_000
+    words = " ".join(shorten(word, room) for word in visible(check.found).split(" "))  # paths, mostly: better whole on a line
+    return [*wrapped([*head, ("", words)], width, _INDENT), *_mend(check.command)]
 
 
 def _mend(command: str) -> list[Line]:
