@@ -198,10 +198,17 @@ def _subject(
 ) -> Subject:
     build_files = list(files.build_files)
     project = None if installed else project_folder(root)
-    if project is not None and project != root:
+    if project is not None:
         build_files += [project / name for name in BUILD_FILES if (project / name).is_file()]
     if files.full:
         notes += (f"Only the first {_MOST_FILES:,} files below {root} were looked at; name a smaller folder for the rest.",)
     return Subject(
-        title, root, tuple(files.extensions), tuple(files.sources), tuple(build_files), distribution, installed, notes
+        title,
+        root,
+        tuple(files.extensions),
+        tuple(files.sources),
+        tuple(dict.fromkeys(build_files)),
+        distribution,
+        installed,
+        notes,
     )

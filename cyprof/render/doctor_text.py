@@ -13,7 +13,6 @@ from .styled import Line, joined, wrapped
 _STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "bad": "bold red"}
 _NAME_WIDTH = 15
 _INDENT = 9 + _NAME_WIDTH
-_LONGEST_MODULE = 36
 _MOST_PLACES = 20
 _MOST_NAMES = 4
 _NOT_ALWAYS = 40
@@ -73,27 +72,27 @@ def _extensions(found: Diagnosis, width: int) -> list[Line]:
 def _table(extensions: list[Extension], folder: str, width: int) -> list[Line]:
     rows = [_row(extension, folder) for extension in extensions]
     titles = ["module", "Cython", "debug", "symbols", "also", "source"]
+    widths = [max(len(row[column]) for row in [titles, *rows]) for column in range(6)]
     if width:
-        rows = [[shorten(row[0], _LONGEST_MODULE), *row[1:]] for row in rows]
-    widths = [max(len(row[column]) for row in [titles, *rows]) for column in range(5)]
-    room = max(20, width - sum(widths) - 2 * len(titles)) if width else 10_000
+        spare = max(24, width - sum(widths[1:5]) - 2 * len(titles))
+        widths[0] = min(widths[0], max(spare // 2, spare - widths[5]))
+        widths[5] = spare - widths[0]
+        rows = [[shorten(row[0], widths[0]), *row[1:5], shorten(row[5], widths[5])] for row in rows]
     lines: list[Line] = []
     for row in [titles, *rows]:
-        cells = [cell.ljust(size) for cell, size in zip(row, widths, strict=False)]
+        cells = [cell.ljust(size) for cell, size in zip(row[:5], widths, strict=False)]
         style = "bold" if row is titles else ""
         line: Line = [("", "  ")]
         for column, cell in enumerate(cells):
             line.append(("bold red" if column == 4 and "traced" in cell else style, f"{cell}  "))
-        lines.append([*line, (style, shorten(row[5], room))])
+        lines.append([*line, (style, row[5])])
     return lines
 
 
 def _row(extension: Extension, folder: str) -> list[str]:
     facts = extension.facts
     also = [
-        word
-        for word, holds in (("traced", extension.traced), ("OpenMP", facts.openmp), ("limited API", facts.limited_api))
-        if holds
+        word for word, holds in (("traced", extension.traced), ("OpenMP", facts.openmp), ("abi3", facts.limited_api)) if holds
     ]
     also += [f"for {extension.other_python}"] if extension.other_python else []
     where = extension.source
