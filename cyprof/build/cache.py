@@ -186,7 +186,8 @@ class Cache:
         for log in _children(self._logs):
             if _age(log, now) > KEEP_UNUSED:
                 log.unlink(missing_ok=True)
-        Housekeeper(self.root).shrink()
+        with contextlib.suppress(OSError):  # no reason to end a run whose builds are made: the next one tidies again
+            Housekeeper(self.root).shrink()
 
 
 def _check_private(root: Path) -> None:

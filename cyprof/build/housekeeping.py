@@ -28,12 +28,16 @@ KEEP_SURELY = 1 * DAY
 LARGEST = 2_000_000_000
 _GATE = "gate"
 _LIMIT = "limit"
+_SUPPLIES = ("environments", "projects", "sdists")
+"""Folders of what builds of whole projects are made with: kept to be quick the next time, used only while one is made."""
+_BUILDERS = ("project-", "environment-", "sdist-")
+"""How the locks begin that are held meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One build in the cache. Times are in seconds since the epoch, `size` in bytes. `module` and `sources` (the module's own
-    source first) are empty where its manifest does not tell."""
+    """One build in the cache. Times are in seconds since the epoch, `size` in bytes. `module` (or the project's name) and
+    `sources` (the module's own source first) are empty where its manifest does not tell."""
 
     folder: Path
     module: str
@@ -113,12 +117,12 @@ class Housekeeper:
         return size_of(self.root)
 
     def clear(self, unused_for: float = 0.0) -> Cleared:
-        """Removes the builds that nothing running uses and that were not used for so many seconds, and their logs. BuildError
-        when the folder cannot be written."""
+        """Removes the builds that nothing running uses and that were not used for so many seconds, with their logs and what
+        they were made with. BuildError when the folder cannot be written."""
         now = time.time()
-        builds = [build for build in self.builds() if now - build.used >= unused_for]
+        old = [build for build in [*self.builds(), *self._supplies()] if now - build.used >= unused_for]
         try:
-            cleared = self.remove(builds)
+            cleared = self.remove(old)
             for log in _children(self.root / "logs"):
                 if now - _time_of(log) >= unused_for:
                     log.unlink(missing_ok=True)
@@ -131,7 +135,7 @@ class Housekeeper:
         now = time.time()
         limit, total = self.limit, 0
         surplus = []
-        for build in self.builds():
+        for build in sorted([*self.builds(), *self._supplies()], key=lambda build: build.used, reverse=True):
             total += build.size
             age = now - build.used
             if age > KEEP_UNUSED or (total > limit and age > KEEP_SURELY):
@@ -139,25 +143,49 @@ class Housekeeper:
         return self.remove(surplus)
 
     def remove(self, builds: list[Build]) -> Cleared:
-        """Removes those of the builds that nothing running uses. OSError when the folder cannot be written."""
+        """Removes those of the builds and supplies that nothing running uses. OSError when the folder cannot be written."""
         if not builds:
             return Cleared(0, 0, 0)
         trash = self.root / "scratch" / f"removed-{secrets.token_hex(8)}"
-        kept = 0
+        kept = removed = 0
         with gate(self.root, alone=True):
             since = self._oldest_run()
+            building = since < float("inf") or self._is_building()
             trash.mkdir(mode=0o700, parents=True)
             for number, build in enumerate(builds):
-                if _time_of(build.folder / MANIFEST) >= since:
-                    kept += 1
+                if not build.folder.exists():
+                    continue  # somebody else was faster
+                is_build = build.folder.is_relative_to(self._builds)
+                if _time_of(build.folder / MANIFEST) >= since if is_build else building:
+                    kept += is_build
                     continue
                 build.folder.rename(trash / str(number))
-                with contextlib.suppress(OSError):  # another build lies beside it
+                removed += is_build
+                with contextlib.suppress(OSError):  # another lies beside it
                     build.folder.parent.rmdir()
         size = size_of(trash)
-        removed = len(_children(trash))
         shutil.rmtree(trash, ignore_errors=True)
         return Cleared(removed, size, kept)
+
+    def _supplies(self) -> list[Build]:
+        folders = [folder for name in _SUPPLIES for folder in _children(self.root / name)]
+        folders += [self.root / "pip"] if (self.root / "pip").is_dir() else []
+        found = []
+        for folder in folders:
+            used = max(_time_of(path) for path in (folder, *_children(folder)))
+            found.append(Build(folder, "", (), _time_of(folder), used, size_of(folder)))
+        return found
+
+    def _is_building(self) -> bool:
+        """Whether a project is being built now."""
+        for lock in _children(self.root / "locks"):
+            if lock.name.startswith(_BUILDERS):
+                with lock.open("r+") as file:
+                    try:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except OSError:
+                        return True
+        return False
 
     def _oldest_run(self) -> float:
         """When the oldest living run began; infinity when none runs. Files of dead runs are removed. Called behind the gate."""
@@ -182,7 +210,7 @@ def _build(folder: Path) -> Build:
     built = int(stamp) / 1e9 if stamp.isascii() and stamp.isdigit() else _time_of(folder)
     used = _time_of(folder / MANIFEST) or _time_of(folder)
     sources = tuple(dict.fromkeys(name for name in names if name))
-    return Build(folder, str(manifest.get("module", "")), sources, built, used, size_of(folder))
+    return Build(folder, str(manifest.get("module") or manifest.get("project") or ""), sources, built, used, size_of(folder))
 
 
 def _read(path: Path) -> dict[str, Any]:

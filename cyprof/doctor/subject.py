@@ -9,9 +9,11 @@ from importlib import metadata
 from pathlib import Path
 
 from ..build.environment import project_folder
+from ..build.modules import find_sources
 from ..cython.directives import BUILD_FILES, SOURCE_SUFFIXES
 from ..cython.extension import is_extension
 from ..errors import UsageError
+from ..target import Target, program_path
 
 _MOST_FILES = 50_000
 _SKIPPED = {"__pycache__", "node_modules", "site-packages", "dist-packages", "__pypackages__"}
@@ -134,7 +136,9 @@ def _of_file(title: str, path: Path) -> Subject:
     """A script: the files of its folder and those below; an extension or source: itself and what belongs to it by name."""
     path = path.absolute()
     if not is_extension(path.name) and path.suffix == ".py":
-        return _of_folder(title, path.parent)
+        files = _walk(path.parent)
+        files.sources += [source for source in _reached(path) if source not in files.sources]
+        return _subject(title, path.parent, files)
     files = _Files()
     if is_extension(path.name):
         files.add(path)
@@ -145,6 +149,12 @@ def _of_file(title: str, path: Path) -> Subject:
     if path.suffix in SOURCE_SUFFIXES:
         files.add(path)
     return _subject(title, path.parent, files)
+
+
+def _reached(script: Path) -> list[Path]:
+    """The Cython sources that a script's imports lead to, wherever they lie."""
+    target = Target("script", str(script))
+    return [source.path for source in find_sources(target, program_path(target))]
 
 
 def _of_folder(title: str, folder: Path) -> Subject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,15 @@ def test_a_module_and_a_distribution(tmp_path: Path) -> None:
     (folder / "numpy").mkdir()
     assert "write ./numpy" in doctor(folder, "numpy")[1]
     assert "There are none below" in doctor(folder, "./numpy")[1]
+
+
+def test_sources_that_a_script_reaches_elsewhere(tmp_path: Path) -> None:
+    folder = write(tmp_path / "w", {"prog.py": "import kern\n", "other.py": ""})
+    write(tmp_path / "src", {"kern.pyx": "# cython: profile=True\n"})
+    path = os.pathsep.join([str(tmp_path / "src"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    done = cyprof(folder, "doctor", "prog.py", "--check", "--no-measure", PYTHONPATH=path)
+    assert done.code == 1
+    assert f"{tmp_path / 'src' / 'kern.pyx'}:1: profile" in done.out
 
 
 @pytest.mark.parametrize(

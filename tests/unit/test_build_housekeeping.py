@@ -176,3 +176,20 @@ def test_in_use_leaves_a_cache_that_cannot_be_made(tmp_path: Path) -> None:
     with in_use(tmp_path / "file" / "cache"):
         pass
     assert (tmp_path / "file").is_file()
+
+
+def test_what_projects_are_built_with_goes_when_none_is_built(cache: Cache) -> None:
+    for name in ("environments/e", "projects/p", "sdists/s", "pip"):
+        (cache.root / name).mkdir(parents=True)
+        (cache.root / name / "file").write_bytes(b"x" * 10_000)
+    keeper = Housekeeper(cache.root)
+    with cache.lock("project-p", lambda: None):
+        keeper.clear()
+        assert keeper.size() >= 40_000
+    with in_use(cache.root):
+        keeper.clear()
+        assert keeper.size() >= 40_000
+    assert keeper.clear(1 * DAY).size == 0
+    cleared = keeper.clear()
+    assert (cleared.builds, cleared.size) == (0, 40_000)
+    assert keeper.size() < 1000
