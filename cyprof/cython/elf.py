@@ -6,6 +6,8 @@ Any bytes may come: a damaged file ends in UnreadableBinary with a sentence, nev
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ MAGIC = b"\x7fELF"
 _MOST_SECTIONS = 10_000
 _MOST_SYMBOLS = 500_000
 _MOST_UNITS = 2_000
+_PATIENCE = 5.0
 _LINE_TRACERS = (b"__Pyx_call_line_trace_func", b"__pyx_call_line_trace_func")
 
 
@@ -79,11 +82,31 @@ def compiled_files(path: Path) -> list[str]:
 
 
 @contextmanager
+def _limited() -> Iterator[None]:
+    """Ends what takes longer than a few seconds: a damaged count can have pyelftools read entries of no length for ever. Acts
+    on the main thread only, the one that Python hands signals to."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise UnreadableBinary("its tables have no end, or are very large")
+
+    earlier = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
+
+
+@contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     from elftools.elf.elffile import ELFFile
 
     try:
-        with path.open("rb") as file:
+        with _limited(), path.open("rb") as file:
             elf = ELFFile(file)
             if elf.num_sections() > _MOST_SECTIONS:
                 raise UnreadableBinary("its table of sections is damaged")

@@ -41,9 +41,9 @@ TRACE = "-DCYTHON_TRACE=1"
 SOURCES = {"plain": "", "calls": "# cython: profile=True\n", "lines": "# cython: linetrace=True\n"}
 BUILDS = {
     # module: (its source, flags of the compiler)
-    "plain": ("plain", ["-g", "-fopenmp"]),
+    "plain": ("plain", ["-gdwarf-4", "-fopenmp"]),
     "calls": ("calls", []),
-    "lines": ("lines", ["-g", TRACE]),
+    "lines": ("lines", ["-gdwarf-5", TRACE]),
     "unasked": ("lines", ["-DCYTHON_PROFILE=0"]),
     "bare": ("lines", ["-s", TRACE]),
     "limited": ("plain", ["-DPy_LIMITED_API=0x030b0000"]),
@@ -218,6 +218,24 @@ def test_damaged_files_never_raise(built: Path, tmp_path: Path, seed: int, count
     path = tmp_path / "m.so"
     path.write_bytes(data)
     read_everything(path)
+
+
+def test_a_table_without_end_is_given_up(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DWARF 5, 6.2.4: with no fields in an entry, any number of entries takes no room."""
+    from elftools.elf.elffile import ELFFile
+
+    data = bytearray((built / f"lines{SUFFIX}").read_bytes())
+    with (built / f"lines{SUFFIX}").open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".debug_line")["sh_offset"]
+    fields = table + 4 + 2 + 1 + 1 + 4 + 6  # length, version, sizes of addresses and selectors, length of the header, six bytes
+    assert int.from_bytes(data[table + 4 : table + 6], "little") == 5
+    opcodes = data[fields - 1] - 1
+    data[fields + opcodes : fields + opcodes + 11] = b"\0" + b"\xff" * 9 + b"\x7f"
+    path = tmp_path / "m.so"
+    path.write_bytes(data)
+    monkeypatch.setattr("cyprof.cython.elf._PATIENCE", 0.3)
+    with pytest.raises(UnreadableBinary, match="have no end"):
+        compiled_files(path)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
