@@ -70,7 +70,7 @@ def _extensions(found: Diagnosis, width: int) -> list[Line]:
 
 
 def _table(extensions: list[Extension], folder: str, width: int) -> list[Line]:
-    rows = [_row(extension, folder) for extension in extensions]
+    rows = [_row(extension, folder, short=bool(width)) for extension in extensions]
     titles = ["module", "Cython", "debug", "symbols", "also", "source"]
     widths = [max(len(row[column]) for row in [titles, *rows]) for column in range(6)]
     if width:
@@ -89,13 +89,15 @@ def _table(extensions: list[Extension], folder: str, width: int) -> list[Line]:
     return lines
 
 
-def _row(extension: Extension, folder: str) -> list[str]:
+def _row(extension: Extension, folder: str, short: bool) -> list[str]:
+    """The cells of one module; `short`: without the paths that its name makes clear."""
     facts = extension.facts
     also = [
         word for word, holds in (("traced", extension.traced), ("OpenMP", facts.openmp), ("abi3", facts.limited_api)) if holds
     ]
     also += [f"for {extension.other_python}"] if extension.other_python else []
-    where = extension.source
+    where = "beside it" if short and extension.how == "beside" else extension.source
+    missing = f"not here ({visible(facts.source)})" if facts.source and not short else "not here"
     if where and Path(where).is_relative_to(folder):
         where = os.path.relpath(where, folder)
     return [
@@ -104,7 +106,7 @@ def _row(extension: Extension, folder: str) -> list[str]:
         {True: "yes", False: "no", None: "?"}[facts.debug],
         {True: "stripped", False: "kept", None: "?"}[facts.stripped],
         ", ".join(also),
-        visible(where) or (f"not here ({visible(facts.source)})" if facts.source else "not here"),
+        visible(where) or missing,
     ]
 
 
