@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..build.housekeeping import Build
 from ..view.units import count_text, shorten, size_text, visible
 from .styled import Line, joined
+
+if TYPE_CHECKING:
+    from ..build.housekeeping import Build
 
 _TITLES = ("built", "used", "size", "module", "source")
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..doctor.result import CallCost, Diagnosis, Extension, MarkedPlace
+if TYPE_CHECKING:  # every module of this package is loaded to draw a graph, too
+    from ..doctor.result import CallCost, Diagnosis, Extension, MarkedPlace
 
 SCHEMA = "cyprof-doctor/1"
 

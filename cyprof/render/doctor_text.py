@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..doctor.result import CallCost, Check, Diagnosis, Extension, MarkedPlace, Status
 from ..view.units import count_text, shorten, three_digits, visible
 from .styled import Line, joined, wrapped
+
+if TYPE_CHECKING:  # every module of this package is loaded to draw a graph, too
+    from ..doctor.result import CallCost, Check, Diagnosis, Extension, MarkedPlace, Status
 
 _STYLES: dict[Status, str] = {"ok": "green", "note": "yellow", "bad": "bold red"}
 _NAME_WIDTH = 15
