@@ -21,15 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cyprof.build.housekeeping import KEEP_SURELY, KEEP_UNUSED, MANIFEST, Housekeeper, gate, in_use
 from cyprof.errors import BuildError
 
 FORMAT = "1"
-_DAY = 24 * 3600.0
-_KEEP_UNUSED = 60 * _DAY
-_KEEP_SURELY = 1 * _DAY
 _SHORT_WHILE = 600.0
-_LARGEST = 2 << 30
-_MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -85,6 +81,15 @@ def cache_folder() -> Path:
         raise BuildError("There is no home folder to keep builds in.", "Set CYPROF_CACHE_DIR to a folder.") from None
 
 
+def kept_in_use() -> contextlib.AbstractContextManager[None]:
+    """Keeps the builds that are used from now on from being removed, until the end."""
+    try:
+        root = cache_folder()
+    except BuildError:
+        return contextlib.nullcontext()  # who has no cache uses nothing of it; whoever builds is told so
+    return in_use(root)
+
+
 class Cache:
     """The builds below one folder."""
 
@@ -117,11 +122,20 @@ class Cache:
             return None
         for build in builds:
             entry = _read(build)
-            if entry is not None and _is_current(entry.manifest, numpy, digests):
-                with contextlib.suppress(OSError):  # a cache on a read-only disk still serves; it is only not tidied
-                    os.utime(entry.folder / _MANIFEST)
+            if entry is not None and _is_current(entry.manifest, numpy, digests) and self._use(entry):
                 return entry
         return None
+
+    def _use(self, entry: Entry) -> bool:
+        """Marks a build as used now. False when it was removed a moment ago."""
+        try:
+            with gate(self.root, alone=False):
+                os.utime(entry.folder / MANIFEST)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True  # a cache on a read-only disk still serves; nothing is removed from it either
+        return True
 
     @contextlib.contextmanager
     def lock(self, key: str, on_wait: Callable[[], None]) -> Iterator[None]:
@@ -149,9 +163,10 @@ class Cache:
 
     def publish(self, folder: Path, final: Path, manifest: dict[str, Any]) -> Entry:
         """Makes a build folder findable in one step: it is there whole, or not at all."""
-        (folder / _MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-        final.parent.mkdir(mode=0o700, exist_ok=True)
-        folder.rename(final)
+        (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        with gate(self.root, alone=False):
+            final.parent.mkdir(mode=0o700, exist_ok=True)
+            folder.rename(final)
         return Entry(final, manifest)
 
     def keep_log(self, module: str, key: str, text: str) -> Path:
@@ -169,15 +184,10 @@ class Cache:
             if _is_abandoned(folder, now):
                 shutil.rmtree(folder, ignore_errors=True)
         for log in _children(self._logs):
-            if _age(log, now) > _KEEP_UNUSED:
+            if _age(log, now) > KEEP_UNUSED:
                 log.unlink(missing_ok=True)
-        builds = [build for key in _children(self._builds) for build in _children(key)]
-        by_age = sorted(((_unused(build, now), build) for build in builds), key=lambda pair: pair[0])
-        total = 0
-        for age, build in by_age:
-            total += sum(file.stat().st_size for file in _children(build) if file.is_file())
-            if age > _KEEP_UNUSED or (total > _LARGEST and age > _KEEP_SURELY):
-                shutil.rmtree(build, ignore_errors=True)
+        with contextlib.suppress(OSError):  # no reason to end a run whose builds are made: the next one tidies again
+            Housekeeper(self.root).shrink()
 
 
 def _check_private(root: Path) -> None:
@@ -197,7 +207,7 @@ def cannot_write(root: Path, error: OSError) -> BuildError:
 
 def _read(folder: Path) -> Entry | None:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_bytes())
+        manifest = json.loads((folder / MANIFEST).read_bytes())
         entry = Entry(folder, manifest)
         whole = entry.extension.is_file() and entry.report.is_file()
     except (OSError, ValueError, KeyError, TypeError):
@@ -221,7 +231,7 @@ def _is_abandoned(folder: Path, now: float) -> bool:
     host, _, rest = folder.name.partition("-")
     pid = rest.partition("-")[0]
     age = _age(folder, now)
-    if age > _KEEP_SURELY:
+    if age > KEEP_SURELY:
         return True
     # A process in another container may share the folder and the host's name, and look dead from here: hence some age.
     return age > _SHORT_WHILE and host == _host() and pid.isdigit() and not _is_alive(int(pid))
@@ -235,11 +245,6 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _unused(build: Path, now: float) -> float:
-    manifest = build / _MANIFEST
-    return _age(manifest if manifest.exists() else build, now)
 
 
 def _age(path: Path, now: float) -> float:

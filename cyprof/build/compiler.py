@@ -137,18 +137,10 @@ def _folders(job: Job) -> list[str]:
     """Where the relative paths of `# distutils:` comments may start: beside the source first, then ever further out."""
     folder = os.path.dirname(job.source)
     folders = [folder, job.root]
-    project = project_folder(Path(folder))
+    project = environment.project_folder(Path(folder))
     if project is not None:
         folders.append(str(project))
     return list(dict.fromkeys(folders))
-
-
-def project_folder(folder: Path) -> Path | None:
-    """The nearest folder from `folder` upwards that holds a project's setup.py or pyproject.toml, None without one."""
-    for place in (folder, *folder.parents):
-        if (place / "setup.py").is_file() or (place / "pyproject.toml").is_file():
-            return place
-    return None
 
 
 def _resolved(names: list[str], folders: list[str]) -> list[str]:
@@ -237,7 +229,7 @@ def _failure(job: Job, translation: Translation, plan: Plan, error: str) -> Buil
         hint = f"Name what it needs in {name}: # distutils: libraries = NAME, library_dirs = FOLDER. {hint}"
     elif "No such file" in words or "file not found" in words:
         hint = f"Name its folder in {name}: # distutils: include_dirs = FOLDER. {hint}"
-    project = project_folder(Path(job.source).parent)
+    project = environment.project_folder(Path(job.source).parent)
     if project is not None:
         hint += (
             f" The settings of the project in {shown(str(project), job.cwd)} are not read: write those that it needs"

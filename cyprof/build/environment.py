@@ -93,6 +93,14 @@ def _identity(program: str) -> str:
     return f"{real} {about.st_size} {about.st_mtime_ns}"
 
 
+def project_folder(folder: Path) -> Path | None:
+    """The nearest folder from `folder` upwards that holds a project's setup.py or pyproject.toml, None without one."""
+    for place in (folder, *folder.parents):
+        if (place / "setup.py").is_file() or (place / "pyproject.toml").is_file():
+            return place
+    return None
+
+
 def numpy_headers(folder: Path) -> Path:
     """The folder of numpy's C headers inside its package `folder` (it moved in numpy 2)."""
     new = folder / "_core" / "include"
@@ -117,20 +125,28 @@ def no_openmp(source: str, program: str) -> BuildError:
 
 
 def _install(what: str, language: str) -> str:
+    command = install_command(what, language)
+    return f"{command}." if sys.platform == "darwin" else f"Install it with your system's package manager: {command}."
+
+
+def install_command(what: str, language: str = "c") -> str:
+    """The command of this system that installs a "compiler" for a language, Python's "headers", "openmp", "graphviz" or
+    "fonts"."""
     cplus = language == "c++"
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if sys.platform == "darwin":
-        return {"openmp": "brew install libomp gcc."}.get(what, "xcode-select --install.")
+        brew = {"openmp": "brew install libomp gcc", "graphviz": "brew install graphviz"}
+        return brew.get(what, "xcode-select --install")
     packages = {
-        "debian": ("apt install", "g++" if cplus else "gcc", f"python{version}-dev", "libomp-dev"),
-        "fedora": ("dnf install", "gcc-c++" if cplus else "gcc", "python3-devel", "libomp-devel"),
-        "suse": ("zypper install", "gcc-c++" if cplus else "gcc", "python3-devel", "libomp-devel"),
-        "alpine": ("apk add", "g++ musl-dev" if cplus else "gcc musl-dev", "python3-dev", "openmp-dev"),
-        "arch": ("pacman -S", "gcc", "python", "openmp"),
+        "debian": ("apt install", "g++" if cplus else "gcc", f"python{version}-dev", "libomp-dev", "fonts-dejavu-core"),
+        "fedora": ("dnf install", "gcc-c++" if cplus else "gcc", "python3-devel", "libomp-devel", "dejavu-sans-fonts"),
+        "suse": ("zypper install", "gcc-c++" if cplus else "gcc", "python3-devel", "libomp-devel", "dejavu-fonts"),
+        "alpine": ("apk add", "g++ musl-dev" if cplus else "gcc musl-dev", "python3-dev", "openmp-dev", "font-dejavu"),
+        "arch": ("pacman -S", "gcc", "python", "openmp", "ttf-dejavu"),
     }
-    command, compiler, headers, openmp = packages[_family()]
-    package = {"compiler": compiler, "headers": headers, "openmp": openmp}[what]
-    return f"Install it with your system's package manager: {command} {package}."
+    command, compiler, headers, openmp, fonts = packages[_family()]
+    known = {"compiler": compiler, "headers": headers, "openmp": openmp, "fonts": fonts}
+    return f"{command} {known.get(what, what)}"
 
 
 def _family() -> str:

@@ -20,6 +20,8 @@ COMMANDS = {
     "stats": "table of functions, as pstats prints it",
     "run": "record only, and look later",
     "export": "write a recorded run for another tool",
+    "doctor": "what can be profiled here, and what mends the rest; is tracing left on?",
+    "cache": "what was built: list, size, clear, limit",
 }
 
 _HELP = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError, Namespace
 from argparse import _ActionsContainer as ArgumentContainer
 from collections.abc import Callable
@@ -32,6 +33,22 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is no whole number above 0")
     return int(text)
+
+
+def size(text: str) -> int:
+    """A size in bytes: a number, with kB, MB or GB behind it or as bytes. Raises ArgumentTypeError."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*(?:([kmg])i?b?|b)?", text.strip(), re.ASCII | re.IGNORECASE)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no size, such as 500MB or 2GB")
+    return int(float(found[1]) * {"k": 10**3, "m": 10**6, "g": 10**9}.get((found[2] or "").lower(), 1))
+
+
+def days(text: str) -> float:
+    """A number of days. Raises ArgumentTypeError."""
+    found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,3})?)d?", text, re.ASCII)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no number of days, such as 30")
+    return float(found[1])
 
 
 def add_target(parser: Parser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import functools
 import sys
@@ -12,6 +13,7 @@ from types import TracebackType
 from typing import Any, Literal, ParamSpec, Self, TypeVar
 
 from ..build import overlay as finder
+from ..build.cache import kept_in_use
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
@@ -20,6 +22,8 @@ from .convert import Facts, to_profile
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_process = contextlib.ExitStack()
+"""What is held until this process ends."""
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -34,6 +38,7 @@ def install(*, lines: bool = True, only: tuple[str, ...] = ()) -> None:
     import_module("cyprof.probe._runtime")
     probes = ProbeOptions(lines=lines, only=only)
     chosen = {"lines": probes.lines, "only": list(probes.only), "without": list(probes.without)}
+    _process.enter_context(kept_in_use())
     finder.install(Overlay({}, chosen), build_missing=True, on_failure=_raise)
 
 

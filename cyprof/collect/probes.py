@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..build import build_loose
+from ..build.cache import kept_in_use
 from ..build.modules import find_sources
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
@@ -34,6 +35,11 @@ _CHILD = _ROOT / "cyprof" / "target" / "child.py"
 @collector("probes")
 def collect(target: Target, options: RecordOptions, progress: Progress) -> Recording:
     """Builds what the target reaches, runs it, and returns its profile. Raises BuildError and CollectError."""
+    with kept_in_use():
+        return _collect(target, options, progress)
+
+
+def _collect(target: Target, options: RecordOptions, progress: Progress) -> Recording:
     search_path = program_path(target)
     sources = find_sources(_Start(target), search_path)
     probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)

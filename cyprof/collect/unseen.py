@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..build.overlay import Overlay
+from ..cython.extension import is_cython
 from ..cython.report import ModuleReport
 from ..model import Profile, Unseen
 
-_CYTHON_MARK = b"cython_runtime"
-"""The name of a module that every extension from Cython makes for itself."""
 _NAMED = 3
 
 
@@ -39,7 +38,7 @@ def unprobed_packages(profile: Profile, extensions: Sequence[tuple[str, str]]) -
             spent[function.module] += profile.tree.self_ns[node]
     packages: dict[str, list[str]] = defaultdict(list)
     for name, file in extensions:
-        if name in spent and _is_cython(file):
+        if name in spent and is_cython(Path(file)):
             packages[name.partition(".")[0]].append(name)
     whole = max(1, sum(profile.tree.self_ns))
     return [
@@ -55,10 +54,3 @@ def unprobed_packages(profile: Profile, extensions: Sequence[tuple[str, str]]) -
 def _some(names: list[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
-
-
-def _is_cython(file: str) -> bool:
-    try:
-        return _CYTHON_MARK in Path(file).read_bytes()
-    except OSError:
-        return False

@@ -58,6 +58,14 @@ def count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def size_text(size: int) -> str:
+    """A size in bytes with three significant digits: `512 B`, `1.46 MB`; a kB is 1,000 bytes."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= factor * 0.9995:
+            return f"{three_digits(size / factor)} {unit}"
+    return f"{size} B"
+
+
 def range_text(low: float, high: float) -> str:
     """Two shares as a range in percent: `12-31 %`."""
     first, last = share_number(low), share_number(high)
