@@ -15,6 +15,8 @@ from ..view.table import SORTS
 from .parser import Parser
 
 CLOCKS = ("auto", "exact", "sampled")
+STYLES = {"cyprof": "graph", "pycallgraph2": "pycallgraph2"}
+"""The looks of a call graph, and the group of renderers that draws each."""
 
 
 def percent(text: str) -> float:
@@ -61,6 +63,12 @@ def add_target(parser: Parser) -> None:
 def add_output(parser: Parser, meaning: str) -> None:
     """-o."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=meaning)
+
+
+def add_style(parser: Parser) -> None:
+    """--style."""
+    meaning = "the look of the picture: cyprof (default), or pycallgraph2, drawn with that package's own classes"
+    parser.add_argument("--style", choices=list(STYLES), default="cyprof", help=meaning)
 
 
 def add_recording(parser: Parser) -> None:
@@ -135,6 +143,7 @@ def setting_checks() -> dict[str, tuple[str, Callable[[Any], Any]]]:
         "hide": ("hide", _patterns),
         "show": ("show", _patterns),
         "clock": ("clock", _one_of(CLOCKS)),
+        "style": ("style", _one_of(tuple(STYLES))),
         "sort": ("sort", _one_of(tuple(SORTS))),
         "min-share": ("min_share", _number(percent)),
         "top": ("top", _number(positive)),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import pkgutil
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,12 +23,13 @@ Render = Callable[[Profile, ViewOptions], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """A registered renderer: the suffix it writes, the commands (groups) it serves, what it gives."""
+    """A registered renderer: the suffix it writes, the commands (groups) it serves, what it gives, packages it needs."""
 
     suffix: str
     groups: tuple[str, ...]
     description: str
     render: Render
+    needs: tuple[str, ...] = ()
 
 
 class DrawingError(RenderError):
@@ -40,15 +43,18 @@ class DrawingError(RenderError):
 _renderers: dict[tuple[str, str], Renderer] = {}
 
 
-def renderer(suffix: str, *, description: str, groups: tuple[str, ...] = ("export",)) -> Callable[[Render], Render]:
+def renderer(
+    suffix: str, *, description: str, groups: tuple[str, ...] = ("export",), needs: tuple[str, ...] = ()
+) -> Callable[[Render], Render]:
     """Registers a function `(profile, options) -> bytes` for a suffix such as `.json` in one or more groups: `graph`,
-    `export`, `lines`. Raises ValueError when the suffix is taken in one of them."""
+    `export`, `lines`. `needs` names packages without which it cannot work. Raises ValueError when the suffix is taken in
+    one of the groups."""
 
     def register(render: Render) -> Render:
         for group in groups:
             if (group, suffix) in _renderers:
                 raise ValueError(f"two renderers write {suffix} in group {group}")
-            _renderers[group, suffix] = Renderer(suffix, groups, description, render)
+            _renderers[group, suffix] = Renderer(suffix, groups, description, render, needs)
         return render
 
     return register
@@ -88,8 +94,8 @@ def find(path: Path, group: str | None = None) -> Renderer:
 
 def check_output(path: Path, group: str | None = None) -> None:
     """Raises, before anything is run, what `write` could only say afterwards: UsageError for a suffix that the group
-    does not write, RenderError for a place that cannot be written."""
-    find(path, group)
+    does not write, RenderError for a place that cannot be written, and for a package that is missing."""
+    check_needs(find(path, group))
     folder = path.parent
     if path.is_dir():
         raise RenderError(f"{path} is a folder.", "Name a file to write.")
@@ -99,6 +105,16 @@ def check_output(path: Path, group: str | None = None) -> None:
         raise RenderError(f"{path} cannot be written: permission denied.", "Name another file.")
     if not path.exists() and not os.access(folder, os.W_OK):
         raise RenderError(f"The folder {folder} cannot be written: permission denied.", "Name another place.")
+
+
+def check_needs(found: Renderer) -> None:
+    """Raises RenderError when a package that the renderer works with is not installed."""
+    for package in found.needs:
+        if importlib.util.find_spec(package) is None:
+            raise RenderError(
+                f"{package} is not installed for this Python, and the {found.description} is made with it.",
+                f"Install it: {sys.executable} -m pip install {package}.",
+            )
 
 
 def write(profile: Profile, path: Path, options: ViewOptions, group: str | None = None) -> Path:

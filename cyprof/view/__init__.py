@@ -6,6 +6,7 @@ from .line_rows import SourceProvider, SourceText
 from .line_table import LineTable, line_table
 from .nodes import Cluster, Edge, Graph, Node
 from .options import ViewOptions
+from .plain import PlainEdge, PlainGraph, PlainNode, plain_graph
 from .table import FunctionTable, Row, function_table
 
 __all__ = [
@@ -15,6 +16,9 @@ __all__ = [
     "Graph",
     "LineTable",
     "Node",
+    "PlainEdge",
+    "PlainGraph",
+    "PlainNode",
     "Row",
     "SourceLine",
     "SourceProvider",
@@ -23,5 +27,6 @@ __all__ = [
     "call_graph",
     "function_table",
     "line_table",
+    "plain_graph",
     "source_lines",
 ]
