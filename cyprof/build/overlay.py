@@ -99,6 +99,11 @@ def current() -> Overlay | None:
     return next((finder.overlay for finder in sys.meta_path if isinstance(finder, _Finder)), None)
 
 
+def is_built(spec: ModuleSpec) -> bool:
+    """Whether the spec is one of this finder's, of a module built by cyprof."""
+    return isinstance(spec.loader, _Loader)
+
+
 _loaded: dict[str, None] = {}
 
 

@@ -71,6 +71,13 @@ def add_style(parser: Parser) -> None:
     parser.add_argument("--style", choices=list(STYLES), default="cyprof", help=meaning)
 
 
+def add_engine(parser: Parser, stock: str) -> None:
+    """--engine. `stock` is the profiler that the command can run in place of cyprof's own probes."""
+    meaning = f"who records: probes (default), or {stock} itself, on modules built with Cython's own tracing"
+    parser.add_argument("--engine", default="probes", metavar="NAME", help=meaning)
+    parser.set_defaults(stock=stock)
+
+
 def add_recording(parser: Parser) -> None:
     """How a run is recorded."""
     group = parser.add_argument_group("recording")

@@ -19,6 +19,8 @@ _ELSEWHERE = {
     "--top": "cyprof stats and cyprof lines",
     "--explain": "cyprof stats and cyprof lines",
     "--lines": "cyprof run",
+    "--engine": "cyprof stats and cyprof lines",
+    "--style": "cyprof graph",
 }
 """Options that some commands have, and which: given to another they are not the program's."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..collect import record
-from ..errors import CollectError, CyprofError
+from ..errors import CollectError, CyprofError, UsageError
 from ..model import Profile
 from ..target import Target, resolve
 from ..view import ViewOptions
@@ -17,6 +17,9 @@ from .config import defaults
 from .options import record_options, view_options
 from .parser import Parser
 from .terminal import Terminal
+
+OWN_COMMANDS = {"cprofile": "cyprof stats", "line_profiler": "cyprof lines"}
+"""The command that each stock profiler belongs to."""
 
 Show = Callable[[Profile, ViewOptions], None]
 
@@ -50,16 +53,36 @@ class Session:
         name = self.target.value if self.target.kind == "module" else Path(self.target.value).absolute().stem
         return Path(f"{name}{suffix}")
 
+    @property
+    def engine(self) -> str:
+        """Who records. Raises UsageError for one that this command, or this target, cannot have."""
+        engine: str = getattr(self.options, "engine", "probes")
+        if engine == "probes":
+            return engine
+        stock, command = self.options.stock, self.parser.prog
+        if engine != stock:
+            other = OWN_COMMANDS.get(engine)
+            hint = f"It belongs to {other}: {other} --engine {engine} ..." if other else f"It can be probes or {stock}."
+            raise UsageError(f"{command} has no engine {engine}.", hint)
+        if self.target.kind == "saved":
+            raise UsageError(
+                f"{self.target.value} is a recording, and {engine} can only watch a program that runs.",
+                f"Name the program: {command} --engine {engine} SCRIPT",
+            )
+        return engine
+
     def run(self, show: Show, *, lines: bool = False) -> int:
         """Records the target, hands its profile to `show`, and returns the exit code: the program's own unless it is 0."""
         options = record_options(self.options, lines=lines, progress=self.terminal.shows_progress)
-        recording = record(self.target, options, self.terminal.progress)
+        recording = record(self.target, options, self.terminal.progress, by=self.engine)
         try:
             if recording.profile is None:
                 raise recording.lost or CyprofError("No profile was recorded.")
             options_shown = view_options(self.options)
             show(recording.profile, options_shown)
             self._say_what_fits_nothing(recording.profile, options_shown)
+            for sentence in getattr(recording.profile, "blind_spots", ()):
+                self.terminal.note(sentence)
         except BrokenPipeError:
             self.terminal.abandon_stdout()
         except CyprofError as error:

@@ -40,20 +40,14 @@ def collect(target: Target, options: RecordOptions, progress: Progress) -> Recor
 
 
 def _collect(target: Target, options: RecordOptions, progress: Progress) -> Recording:
-    search_path = program_path(target)
-    sources = find_sources(_Start(target), search_path)
     probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)
-    overlay = build_loose(sources, probes, progress, search_path)
+    overlay = build(target, probes, progress)
     progress(f"running {target.title}")
     before = _calibrate()
-    started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-    with tempfile.TemporaryDirectory(prefix="cyprof-") as folder:
-        exit_code = _run(target, options, overlay, Path(folder))
-        result = _result(Path(folder))
-    if "error" in result:
-        raise BuildError(*result["error"])
+    started = now()
+    exit_code, result = run(target, options, overlay)
     if "raw" not in result:
-        return Recording(None, exit_code, _lost(exit_code))
+        return Recording(None, exit_code, lost(exit_code))
     facts = Facts(
         target=target.title,
         argv=(*target.words, *target.args),
@@ -64,6 +58,29 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
     return Recording(to_profile({**result, "raw": without_own_calls(result["raw"])}, facts), exit_code)
+
+
+def build(target: Target, probes: ProbeOptions, progress: Progress) -> Overlay:
+    """Builds what the target reaches. Raises BuildError."""
+    search_path = program_path(target)
+    return build_loose(find_sources(_Start(target), search_path), probes, progress, search_path)
+
+
+def now() -> str:
+    """The time of day as a run's `started` has it."""
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def run(target: Target, options: RecordOptions, overlay: Overlay, engine: str = "") -> tuple[int, dict[str, Any]]:
+    """Runs the target in a process of its own and returns its exit code and what that process left behind: an empty dict
+    when it went without a word. `engine` names the module of cyprof that records there, by default the probes' runtime.
+    Raises BuildError when a module that was imported could not be built."""
+    with tempfile.TemporaryDirectory(prefix="cyprof-") as folder:
+        exit_code = _run(target, options, overlay, Path(folder), engine)
+        result = _result(Path(folder))
+    if "error" in result:
+        raise BuildError(*result["error"])
+    return exit_code, result
 
 
 class _Start:
@@ -78,7 +95,7 @@ class _Start:
             self.code = zipimporter(target.value).get_source("__main__") or ""
 
 
-def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path) -> int:
+def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path, engine: str) -> int:
     """Starts the program's process with a request in `folder` and returns its exit code when it has ended."""
     with _lifeline() as lifeline:
         packed = target.kind == "script" and (Path(target.value).is_dir() or is_archive(target.value))
@@ -90,6 +107,7 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path)
             "words": target.words,
             "args": list(target.args),
             "root": str(_ROOT),
+            "engine": engine or "cyprof.probe._runtime",
             "overlay": overlay.to_json(),
             "build_missing": True,
             "clock": options.clock,
@@ -138,7 +156,8 @@ def _result(folder: Path) -> dict[str, Any]:
     return result
 
 
-def _lost(exit_code: int) -> CollectError:
+def lost(exit_code: int) -> CollectError:
+    """Why a program that ended with that code gave no profile back."""
     if exit_code < 0:
         try:
             name = signal.Signals(-exit_code).name

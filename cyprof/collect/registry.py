@@ -45,12 +45,15 @@ class Recording:
     lost: CollectError | None = None
 
 
+ENGINES = {"probes": "probes", "cprofile": "stock", "line_profiler": "stock"}
+"""The collectors there are, and the module of this package in which each registers itself."""
+
 Collector = Callable[[Target, RecordOptions, Progress], Recording]
 _collectors: dict[str, Collector] = {}
 
 
 def collector(name: str) -> Callable[[Collector], Collector]:
-    """Registers a collector under a name, which is its module's in this package. Raises ValueError when it is taken."""
+    """Registers a collector under a name of ENGINES. Raises ValueError when it is taken."""
 
     def register(collect: Collector) -> Collector:
         if name in _collectors:
@@ -71,7 +74,9 @@ def record(target: Target, options: RecordOptions, progress: Progress, by: str =
 
         return Recording(load(target.value))
     if by not in _collectors:
-        importlib.import_module(f"{__package__}.{by}")
+        importlib.import_module(f"{__package__}.{ENGINES[by]}")
+    if by != "probes":
+        return _collectors[by](target, options, progress)
     from .second import with_second_run
 
     return with_second_run(_collectors[by], target, options, progress)

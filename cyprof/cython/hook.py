@@ -9,7 +9,7 @@ statements.py, loops.py) and edits of the written C (text.py). Directives, file-
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from .statements import Statements
 
 _PROBE_FOLDER = Path(__file__).resolve().parent.parent / "probe"
 _HEADERS = ("probe.h", "cython.h")
-_OWN_SOURCES = ("hook.py", "nodes.py", "statements.py", "loops.py", "text.py", "names.py", "report.py", "scores.py")
+_OWN_SOURCES = ("hook.py", "nodes.py", "statements.py", "loops.py", "text.py", "names.py", "report.py", "scores.py", "stock.py")
 _FORCED = ("profile", "linetrace")
 
 # Cython keeps the layout of generators and the names of its shared types by these macros: stock tracing stays off.
@@ -38,11 +38,13 @@ _CONFIG = """
 @dataclass(frozen=True)
 class ProbeOptions:
     """Which probes to put in. `lines`: line probes as well as function probes, where `only` (patterns of qualified names or
-    `module:name`, empty for all) matches. `without`: functions that get no probe at all."""
+    `module:name`, empty for all) matches. `without`: functions that get no probe at all. `stock`: Cython's own tracing in
+    place of probes."""
 
     lines: bool = False
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    stock: bool = False
 
     def probes(self, module: str, name: str) -> bool:
         """Whether a function gets probes."""
@@ -75,8 +77,9 @@ def install(options: ProbeOptions, report_dir: Path) -> None:
     statements.install()
     loops.install(statements)
     _replace_utility_code()
-    _force_directives(options)
-    _patch_pipeline(patches, report_dir, options.lines)
+    force_directives(options)
+    calls = header_text(1)
+    report_modules(patches, report_dir, lambda code: text.instrument(code, calls, options.lines))
 
 
 def header_text(part: int = 0) -> str:
@@ -113,7 +116,8 @@ def _profile_sections() -> Iterable[str]:
     yield "\n"
 
 
-def _force_directives(options: ProbeOptions) -> None:
+def force_directives(options: ProbeOptions) -> None:
+    """Has every module of this process compiled with tracing, whatever its file-level directives say."""
     from Cython.Compiler import Options, ParseTreeTransforms
 
     forced = {"profile": True, "linetrace": options.lines}
@@ -136,12 +140,10 @@ def _force_directives(options: ProbeOptions) -> None:
     wrap_method(ParseTreeTransforms.InterpretCompilerDirectives, "visit_ModuleNode", module)
 
 
-def _patch_pipeline(patches: NodePatches, report_dir: Path, lines: bool) -> None:
-    """Makes the report of each module and edits the C that was written for it."""
+def report_modules(patches: NodePatches, report_dir: Path, edit: Callable[[str], str]) -> None:
+    """Makes the report of each module, and edits the C that was written for it."""
     from Cython import __version__ as cython_version
     from Cython.Compiler import ModuleNode
-
-    calls = header_text(1)
 
     def process_implementation(original: Any, node: Any, options: Any, result: Any) -> Any:
         source = str(Path(node.pos[0].filename).absolute())
@@ -154,7 +156,7 @@ def _patch_pipeline(patches: NodePatches, report_dir: Path, lines: bool) -> None
         answer = original(node, options, result)
         if result.c_file and Path(result.c_file).exists():
             path = Path(result.c_file)
-            path.write_text(text.instrument(path.read_text(encoding="utf-8"), calls, lines), encoding="utf-8")
+            path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
             patches.report.c_file = str(path.absolute())
             patches.report.write(report_dir)
         patches.report = earlier

@@ -1,5 +1,6 @@
 """From what is shown to bytes. One small module for each format; each registers itself."""
 
+from .line_profiler_text import line_profiler_text
 from .line_text import line_table_text
 from .registry import (
     DrawingError,
@@ -19,6 +20,7 @@ __all__ = [
     "Renderer",
     "check_output",
     "find",
+    "line_profiler_text",
     "line_table_text",
     "renderer",
     "renderers",

@@ -1,4 +1,4 @@
-"""The process the program runs in: `python FLAGS child.py REQUEST`, started by collect/probes.py.
+"""The process the program runs in: `python FLAGS child.py REQUEST`, started by collect/probes.py and collect/stock.py.
 
 It makes the world a plain `python SCRIPT` would make (argv, path, `__main__`, exceptions, exit), with the finder of
 probed modules and a recording around it. So it works on plain values and imports next to nothing: what the
@@ -36,7 +36,7 @@ def main() -> None:
     if not sys.flags.safe_path:
         del sys.path[0]
     _end_with_parent(request)
-    runtime, finder, atexit = _load_own(request["root"])
+    runtime, finder, atexit = _load_own(request["root"], request["engine"])
     code, namespace = _prepare(request)
     overlay = finder.Overlay.from_json(request["overlay"])
     finder.install(
@@ -73,16 +73,18 @@ def _end_with_parent(request: "dict[str, Any]") -> None:
         os._exit(1)
 
 
-def _load_own(root: str) -> "tuple[ModuleType, ModuleType, ModuleType]":
+def _load_own(root: str, engine: str) -> "tuple[ModuleType, ModuleType, ModuleType]":
     """Imports what this process needs of cyprof, wherever cyprof lies, and hides what that brought along."""
     sys.path.insert(0, root)
     import atexit
 
     from cyprof.build import overlay
 
-    runtime = __import__("cyprof.probe._runtime", fromlist=["start"])
+    runtime = __import__(engine, fromlist=["start"])
     sys.path.remove(root)
     for name in [name for name in sys.modules if name not in _LOADED_BY_PYTHON]:
+        if getattr(runtime, "KEEPS_MODULES", False):
+            break
         # threading stays: the interpreter joins the threads of the one it knows.
         if name.partition(".")[0] in ("cyprof", "encodings", "threading"):
             continue
