@@ -38,7 +38,9 @@ class Session:
         """Reads and checks the words behind a command. Raises UsageError."""
         options, target = parser.read(words, defaults())
         terminal.quiet = options.quiet
-        return cls(parser, options, resolve(target, parser.prog), terminal)
+        session = cls(parser, options, resolve(target, parser.prog), terminal)
+        session._check_engine()
+        return session
 
     @property
     def output(self) -> Path | None:
@@ -55,11 +57,15 @@ class Session:
 
     @property
     def engine(self) -> str:
-        """Who records. Raises UsageError for one that this command, or this target, cannot have."""
-        engine: str = getattr(self.options, "engine", "probes")
+        """Who records."""
+        return str(getattr(self.options, "engine", "probes"))
+
+    def _check_engine(self) -> None:
+        """Raises UsageError for an engine that this command, or this target, cannot have."""
+        engine, command = self.engine, self.parser.prog
         if engine == "probes":
-            return engine
-        stock, command = self.options.stock, self.parser.prog
+            return
+        stock = self.options.stock
         if engine != stock:
             other = OWN_COMMANDS.get(engine)
             hint = f"It belongs to {other}: {other} --engine {engine} ..." if other else f"It can be probes or {stock}."
@@ -69,7 +75,6 @@ class Session:
                 f"{self.target.value} is a recording, and {engine} can only watch a program that runs.",
                 f"Name the program: {command} --engine {engine} SCRIPT",
             )
-        return engine
 
     def run(self, show: Show, *, lines: bool = False) -> int:
         """Records the target, hands its profile to `show`, and returns the exit code: the program's own unless it is 0."""

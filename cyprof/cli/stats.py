@@ -16,7 +16,7 @@ from .terminal import Terminal
 def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
-    path, engine = session.output, session.engine
+    path = session.output
     if path is not None:
         render.check_output(path, "stats")
 

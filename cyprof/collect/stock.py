@@ -98,7 +98,7 @@ def _of_line_profiler(profile: FlatProfile, raw: dict[str, Any], reports: list[M
     for (file, line, name), rows in profile.timings.items():
         spent = sum(time for _, _, time in rows) * profile.unit
         if rows:
-            _add(profile, names.function(len(profile.functions), file, line, name.rpartition(".")[2]), 0, 0, 0.0, spent)
+            _add(profile, names.function(len(profile.functions), file, line, name), 0, 0, 0.0, spent)
 
 
 def _add(profile: FlatProfile, function: Function, primitive: int, calls: int, own: float, total: float) -> int:
@@ -157,7 +157,11 @@ def _chosen(known: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
     fused = _FUSED.match(name)
     if fused is not None and int(fused[1]) < len(known):
         return known[int(fused[1])]
-    return next((one for one in known if one["name"].rpartition(".")[2] == name), None)
+    return next((one for one in known if _last(one["name"]) == _last(name)), None)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _c_function(number: int, name: str) -> Function:

@@ -14,7 +14,11 @@ def blind_spots(engine: str, python: tuple[int, ...], with_cython: bool) -> str:
             f"to that from 3.13 on; leave out --engine, and cyprof {command} sees all of it."
         )
     if engine == "line_profiler":
-        more = "closures, prange loops and other threads" if python[:2] < (3, 12) else "closures, prange loops and lines that raise"
+        more = (
+            "closures, prange loops and other threads"
+            if python[:2] < (3, 12)
+            else "closures, prange loops and lines that raise"
+        )
         return (
             f"On Python {version} line_profiler sees def and cpdef functions that are Python objects, and not cdef functions, "
             f"properties, special methods, {more}; leave out --engine to see them."
@@ -25,6 +29,6 @@ def blind_spots(engine: str, python: tuple[int, ...], with_cython: bool) -> str:
             "of C functions made from Cython; leave out --engine to see them."
         )
     return (
-        f"On Python {version} cProfile sees calls of Python and Cython functions, and not calls of C functions made from Cython, "
-        "and it mixes the stacks of threads; leave out --engine to see them."
+        f"On Python {version} cProfile sees Python and Cython functions, and not calls of C functions made from Cython, and it "
+        "mixes the stacks of threads; leave out --engine to see them."
     )

@@ -72,12 +72,16 @@ _CONFIG_END = "#if CYTHON_PROFILE || CYTHON_TRACE\n#if CYTHON_USE_SYS_MONITORING
 def install(lines: bool, report_dir: Path) -> None:
     """Patches Cython in this process, once: each module compiled afterwards carries Cython's own tracing, line events too
     with `lines`, and writes a ModuleReport into `report_dir`."""
-    patches = NodePatches(lambda module, name: True, lambda module, name: True, marked=False)
+    patches = NodePatches(_every_function, _every_function, marked=False)
     patches.install()
     _replace_utility_code()
     force_directives(ProbeOptions(lines=lines))
     report_modules(patches, report_dir, lambda text: text)
     _raise_stop_iteration()
+
+
+def _every_function(_module: str, _name: str) -> bool:
+    return True
 
 
 def edited(profile_c: str) -> str:

@@ -181,7 +181,7 @@ def _run(
         # the program's own.
         _mask[:] = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         traceback = error.__traceback__
-        while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, runtime.__file__):
             traceback = traceback.tb_next
         return error.with_traceback(traceback)
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from cProfile import Profile, label  # type: ignore[attr-defined]
+from cProfile import Profile, label
 from types import CodeType
 from typing import Any
 
@@ -64,15 +64,13 @@ def _stats() -> dict[Key, list[Any]]:
 
 
 def _add(row: list[Any], entry: Any) -> None:
-    for place, value in enumerate(
-        (entry.callcount - entry.reccallcount, entry.callcount, entry.inlinetime, entry.totaltime)
-    ):
+    for place, value in enumerate((entry.callcount - entry.reccallcount, entry.callcount, entry.inlinetime, entry.totaltime)):
         row[place] += value
 
 
 def modules_by_file() -> dict[str, str]:
     """The names of the modules that were imported from Python files, by file."""
-    found = {}
+    found: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and isinstance(name, str):

@@ -34,7 +34,7 @@ def hide(prefix: str) -> None:
 def start(clock: str, lines: bool, own: Callable[[str], bool] | None) -> None:
     """Watches imports from now on, for functions to hand over. `own` tells the user's own Python files."""
     del clock, lines
-    sys.meta_path.insert(0, _Watch(own or (lambda file: False)))
+    sys.meta_path.insert(0, _Watch(own))
     _times[:2] = time.perf_counter_ns(), time.process_time_ns()
 
 
@@ -74,7 +74,7 @@ class _Decorate(ast.NodeTransformer):
     Functions inside functions are left out: line_profiler makes each one that is created anew longer than the last.
     """
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+    def visit_FunctionDef(self, node: Any) -> Any:
         """The function with one more decorator, the innermost."""
         mark = ast.copy_location(ast.Name(_MARK, ast.Load()), node)
         node.decorator_list.append(mark)
@@ -93,7 +93,7 @@ def _registering(code: CodeType) -> CodeType:
 class _Watch:
     """An import finder that asks the others and has each module's functions handed over once the module has run."""
 
-    def __init__(self, own: Callable[[str], bool]) -> None:
+    def __init__(self, own: Callable[[str], bool] | None) -> None:
         self._own = own
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -110,7 +110,11 @@ class _Watch:
     def _wanted(self, spec: ModuleSpec) -> bool:
         if overlay.is_built(spec):
             return True
-        return type(spec.loader) is SourceFileLoader and isinstance(spec.origin, str) and self._own(spec.origin)
+        return (
+            type(spec.loader) is SourceFileLoader
+            and isinstance(spec.origin, str)
+            and bool(self._own and self._own(spec.origin))
+        )
 
     @staticmethod
     def _watch(loader: Any) -> None:
