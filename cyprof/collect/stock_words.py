@@ -14,14 +14,10 @@ def blind_spots(engine: str, python: tuple[int, ...], with_cython: bool) -> str:
             f"to that from 3.13 on; leave out --engine, and cyprof {command} sees all of it."
         )
     if engine == "line_profiler":
-        more = (
-            "closures, prange loops and other threads"
-            if python[:2] < (3, 12)
-            else "closures, prange loops and lines that raise"
-        )
+        more = "prange loops and other threads" if python[:2] < (3, 12) else "prange loops and lines that raise"
         return (
             f"On Python {version} line_profiler sees def and cpdef functions that are Python objects, and not cdef functions, "
-            f"properties, special methods, {more}; leave out --engine to see them."
+            f"properties and special methods of cdef classes, closures, {more}; leave out --engine to see them."
         )
     if python[:2] < (3, 12):
         return (

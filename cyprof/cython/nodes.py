@@ -26,13 +26,20 @@ KINDS = {"def": "CYP_KIND_DEF", "cpdef": "CYP_KIND_CPDEF", "cdef": "CYP_KIND_CDE
 class NodePatches:
     """The patches of one process. `report` is that of the module being compiled; `probed` decides for a function's
     qualified name and module whether it gets probes, `lined` whether it gets line probes too. `marked` says whether the
-    probes' own marks are written into the C."""
+    probes' own marks are written into the C. Functions of the kinds in `passed_over` get nothing."""
 
-    def __init__(self, probed: Callable[[str, str], bool], lined: Callable[[str, str], bool], marked: bool = True) -> None:
+    def __init__(
+        self,
+        probed: Callable[[str, str], bool],
+        lined: Callable[[str, str], bool],
+        marked: bool = True,
+        passed_over: tuple[str, ...] = (),
+    ) -> None:
         self.report: ModuleReport | None = None
         self._probed = probed
         self._lined = lined
         self._marked = marked
+        self._passed_over = passed_over
 
     def install(self) -> None:
         """Patches Cython's node classes in this process."""
@@ -72,7 +79,7 @@ class NodePatches:
             if not getattr(node, "is_generator", False):
                 self.report.unseen.append({**_place(description), **_SWITCHED_OFF})
             return False, False
-        if not self._probed(self.report.module, name):
+        if description["kind"] in self._passed_over or not self._probed(self.report.module, name):
             return False, False
         if not getattr(node, "is_generator", False):
             self.report.functions.append(description)

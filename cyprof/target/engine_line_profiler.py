@@ -10,6 +10,7 @@ import ast
 import builtins
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
@@ -64,7 +65,9 @@ def stop() -> dict[str, Any]:
 
 
 def _handed_over(function: Any) -> Any:
-    _profiler.add_callable(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _profiler.add_callable(function)
     return function
 
 
@@ -122,6 +125,8 @@ class _Watch:
 
         def exec_module(module: ModuleType) -> None:
             execute(module)
-            _profiler.add_module(module)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of functions that wrap another
+                _profiler.add_module(module)
 
         loader.exec_module = exec_module

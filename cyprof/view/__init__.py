@@ -1,5 +1,6 @@
 """From a profile to what is shown. Pure functions: no file, no process, no clock."""
 
+from .engines import EngineTable, engine_table
 from .graph import call_graph
 from .labels import SourceLine, source_lines
 from .line_rows import SourceProvider, SourceText
@@ -12,6 +13,7 @@ from .table import FunctionTable, Row, function_table
 __all__ = [
     "Cluster",
     "Edge",
+    "EngineTable",
     "FunctionTable",
     "Graph",
     "LineTable",
@@ -25,6 +27,7 @@ __all__ = [
     "SourceText",
     "ViewOptions",
     "call_graph",
+    "engine_table",
     "function_table",
     "line_table",
     "plain_graph",

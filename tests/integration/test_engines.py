@@ -198,3 +198,31 @@ def test_a_missing_line_profiler_is_named(folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 4
     assert "line_profiler is not installed" in done.stderr and "pip install line_profiler" in done.stderr
+
+
+def test_engines_side_by_side_with_reasons(folder: Path) -> None:
+    done = cyprof(folder, "compare-engines", "run_kinds.py", "--hide", "builtins", "--", "errors.txt")
+    assert done.stdout.startswith("4\n") and done.stdout.count("\n4\n") == 0, "only the first run shows its output"
+    reasons = dict(re.findall(r"^\[(\d+)\] (.*)$", done.stdout, re.MULTILINE))
+    rows = {}
+    for line in done.stdout.splitlines():
+        if found := re.match(r"\w+\.pyx?:\d+\((.+?)\)  .*?  ([\d,]+) +([\d,]+|-)  (.*)", line):
+            rows[found[1]] = found[2], found[3], " ".join(reasons[number] for number in re.findall(r"\[(\d+)\]", found[4]))
+    unseen = "-" if BLIND else None
+    for name, probes, cprofile in (("leaf", "3", "3"), ("factorial", "6", "6"), ("both", "3", "3"), ("Derived.size", "1", "1")):
+        assert rows[name][:2] == (probes, unseen or cprofile), name
+    assert rows["Override.size"][:2] == ("1", "1")
+    assert rows["Base.size"][:2] == ("4", unseen or "5")
+    if BLIND:
+        assert "Cython tells cProfile nothing on Python 3.12." in rows["Base.size"][2]
+        assert "line_profiler sees no Cython on Python 3.12." in rows["leaf"][2]
+    else:
+        assert "looks up the Python method that replaces it" in rows["Base.size"][2]
+        assert "a cdef function is none" in rows["leaf"][2]
+        assert "no special method or property" in rows["Base.__init__"][2]
+
+
+def test_comparing_a_recording_is_refused(folder: Path) -> None:
+    cyprof(folder, "run", "-c", "pass", "-o", "run.cyprof")
+    done = cyprof(folder, "compare-engines", "run.cyprof", code=2)
+    assert "run.cyprof is a recording" in done.stderr and "Name the program" in done.stderr
