@@ -26,8 +26,6 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     found = record_with_all(session.target, options, terminal.progress)
     table = engine_table(found.probes, found.cprofile, found.line_profiler, view_options(session.options))
     terminal.table(render.engines_text(table, terminal.width))
-    for sentence in (*found.cprofile.blind_spots, *found.line_profiler.blind_spots):
-        terminal.note(sentence)
     return found.exit_code
 
 

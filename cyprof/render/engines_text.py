@@ -38,9 +38,7 @@ def engines_text(table: EngineTable, width: int = 0) -> str:
 
 def _cells(row: EngineRow) -> list[str]:
     ours, theirs = row.probes, row.cprofile
-    pairs = ((ours.calls, theirs.calls),)
-    calls = [_count(value) for pair in pairs for value in pair]
-    return [*calls, *_times(ours, theirs), _time(row.line_profiler.total_ns)]
+    return [_count(ours.calls), _count(theirs.calls), *_times(ours, theirs), _time(row.line_profiler.total_ns)]
 
 
 def _times(ours: Numbers, theirs: Numbers) -> list[str]:

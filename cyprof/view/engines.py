@@ -17,6 +17,7 @@ _CLEARLY = 1.25
 """A time this many times that of another is a difference to explain."""
 _WORTH_NS = 20_000
 """Smaller differences of times are noise."""
+_MOOD = "One run was slower here than the other by more than the profilers cost: a busy machine, a cold file or cache."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def engine_table(probes: Profile, cprofile: FlatProfile, line_profiler: FlatProf
     facts = _Facts(probes, cprofile, line_profiler)
     reasons: dict[str, int] = {}
     rows = []
-    kept = [function for function in _wanted(probes, options)]
+    kept = _wanted(probes, options)
     names = file_names(function.file for function in kept)
     for function in kept:
         ours, theirs, lines = facts.numbers(function)
@@ -155,14 +156,10 @@ class _Facts:
         if function.kind == "cpdef" and seen > ours:
             return ["cProfile counts a cpdef method also where it only looks up the Python method that replaces it."]
         if function.language == "c" and seen < ours:
-            return [
-                "cProfile hears of a C function only when Python code calls it; here others did, or it was called in a way that fires no event."
-            ]
+            return ["cProfile knows functions and methods written in C, called from Python, and not types and other callables."]
         if function.language == "c":
-            return [
-                "cProfile counts calls that are part of its own start and end, or that the import of cyprof's builds makes."
-            ]
-        return ["The runs differ: the program, or its imports, did not do the same twice."]
+            return ["cProfile also counts what the importing of cyprof's builds calls."]
+        return ["The program, or its imports, did not do the same twice."]
 
     def times(self, function: Function, ours: Numbers, theirs: Numbers) -> list[str]:
         """Why cProfile's self time is another."""
@@ -170,26 +167,24 @@ class _Facts:
         if not calls or abs(mine - other) < _WORTH_NS or max(mine, other) < _CLEARLY * min(mine, other):
             return []
         if other < mine:
-            return ["One run was slower than the other here; the probes' own cost is taken off, the machine's moods are not."]
+            return [_MOOD]
         found = []
         if _key(function) in self._calls_c:
             found.append("cProfile's self time holds the C functions that the Cython function calls.")
         if calls >= 100:
             found.append("cProfile's own cost lies in its times: some 100 to 1,000 ns for each call a function makes or gets.")
-        return found or ["One run was slower than the other here."]
+        return found or [_MOOD]
 
     def lines(self, function: Function, seen: Numbers) -> list[str]:
         """Why line_profiler has no time for a function."""
-        if seen.total_ns is not None or function.kind == "module":
+        if seen.total_ns is not None or function.kind in ("module", "builtin"):
             return []
-        if function.language == "c":
-            return []
-        if function.language == "cython" and self.line_profiler.run.python.startswith("3.12."):
+        if "<" in function.name:
+            return ["line_profiler is handed the functions of modules and classes, not those made inside functions."]
+        if function.language == "python":
+            return ["line_profiler is handed the functions of the script and of imported modules; class bodies are none."]
+        if self.line_profiler.run.python.startswith("3.12."):
             return ["line_profiler sees no Cython on Python 3.12."]
         if function.kind == "cdef":
             return ["line_profiler needs a Python object to watch, and a cdef function is none."]
-        if "<locals>" in function.name or "<" in function.name:
-            return ["line_profiler is handed the functions of modules and classes, not those made inside functions."]
-        return [
-            "line_profiler does not get at special methods and properties of cdef classes, nor at functions written on one line."
-        ]
+        return ["line_profiler gets at no special method or property of a cdef class, nor at a function written on one line."]

@@ -107,8 +107,7 @@ def test_the_table_is_line_profilers_own(folder: Path) -> None:
     assert "Timer unit: 1e-09 s" in done.stdout
     assert re.search(r"^ +8 +1 .*return super\(\).size\(\) \+ 1", done.stdout, re.MULTILINE)
     assert bool(re.search(r"^ +23 +3 .*if x > 5", done.stdout, re.MULTILINE)) is not BLIND
-    (sentence,) = done.stderr.splitlines()
-    assert "leave out --engine" in sentence and "line_profiler sees" in sentence
+    assert "leave out --engine" in done.stderr and "line_profiler sees" in done.stderr
 
 
 @pytest.mark.parametrize("engine", [CPROFILE, LINES])
