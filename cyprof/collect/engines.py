@@ -27,8 +27,18 @@ def record_with_all(target: Target, options: RecordOptions, progress: Progress) 
     silent = replace(options, silent=True)
     probes = _profile(first, "the probes")
     stock = [_profile(record(target, silent, progress, by=name), name) for name in ("cprofile", "line_profiler")]
+    for profile in stock:
+        if profile.run.exit_code != first.exit_code:
+            profile.notes.append(_other_end(profile.run.exit_code, first.exit_code))
     cprofile, line_profiler = (profile for profile in stock if isinstance(profile, FlatProfile))
     return Engines(probes, cprofile, line_profiler, first.exit_code)
+
+
+def _other_end(code: int, first: int) -> str:
+    return (
+        f"The program ended with exit code {code} there and with {first} under the probes: what it did after that point is "
+        "missing. It may need input, which only the first run gets, or not bear to be traced."
+    )
 
 
 def _profile(recording: Recording, engine: str) -> Profile:

@@ -8,6 +8,8 @@ Its code generator and its C stay what they are, except where they would harm th
   profilers drop the wrong frame. The call is fired, and the wrapper, which is no function of the author's, is silent.
 * Cython marks frames with `f_trace = None` for tracers written in C; those of `sys.settrace` call it: TypeError in the user's
   program. It is hidden from them.
+* A generator that is closed or thrown into fires its start or resume with the exception set: SystemError in the user's
+  program from Python 3.13 on. The exception is put aside meanwhile.
 * `linetrace` goes on tracing a function that `@cython.profile(False)` excludes. Here it is left alone.
 """
 
@@ -54,6 +56,16 @@ CYTHON_UNUSED static int cyp_call_tracer(PyThreadState *tstate, PyFrameObject *f
     }}
     return answer;
 }}
+#else
+/* Fires an event with the exception out of sight that a generator is resumed with. */
+CYTHON_UNUSED static int cyp_fire_aside(int (*fire)(PyMonitoringState *, PyObject *, int32_t), PyMonitoringState *state,
+                                        PyObject *code, int32_t offset) {{
+    PyObject *thrown = PyErr_GetRaisedException();
+    int answer = fire(state, code, offset);
+    if (answer == -1) Py_XDECREF(thrown);
+    else if (thrown) PyErr_SetRaisedException(thrown);
+    return answer;
+}}
 #endif
 #endif
 """
@@ -63,6 +75,8 @@ _EDITS = (
     ("tstate->c_tracefunc(tstate->c_traceobj, frame, ", "cyp_call_tracer(tstate, frame, ", 2),
     ("tstate->c_tracefunc(tstate->c_traceobj, *frame, ", "cyp_call_tracer(tstate, *frame, ", 1),
     ("if (!skip_event) {", "(void) skip_event; {", 1),
+    ("    return PyMonitoring_FirePyStartEvent(", "    return cyp_fire_aside(PyMonitoring_FirePyStartEvent, ", 1),
+    ("    return PyMonitoring_FirePyResumeEvent(", "    return cyp_fire_aside(PyMonitoring_FirePyResumeEvent, ", 1),
     ("return skip_event ? 0 : ", "(void) skip_event; return ", 1),
 )
 _PROTO_TITLE = "/////////////// Profile.proto ///////////////"

@@ -15,7 +15,7 @@ def engines_text(table: EngineTable, width: int = 0) -> str:
     """The table as text that ends in a line break. A `-` stands for what a profiler did not see."""
     names = ("the probes", "cProfile", "line_profiler")
     took = ", ".join(f"{time_text(wall)} under {name}" for wall, name in zip(table.walls_ns, names, strict=True))
-    lines = [f"   The run took {took}.", ""]
+    lines = [f"   The run took {took}.", *(f"   {note}" for note in table.notes), ""]
     if not table.rows:
         return "\n".join([*lines, "   No function of the program's own was recorded.", ""])
     cells = [_cells(row) for row in table.rows]

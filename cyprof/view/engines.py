@@ -43,11 +43,13 @@ class EngineRow:
 
 @dataclass(frozen=True, slots=True)
 class EngineTable:
-    """Rows by the probes' self time; `reasons` are the sentences that rows refer to, `walls_ns` how long each run took."""
+    """Rows by the probes' self time; `reasons` are the sentences that rows refer to, `walls_ns` how long each run
+    took, `notes` what else a reader must know."""
 
     rows: tuple[EngineRow, ...]
     reasons: tuple[str, ...]
     walls_ns: tuple[int, int, int]
+    notes: tuple[str, ...] = ()
 
 
 def engine_table(probes: Profile, cprofile: FlatProfile, line_profiler: FlatProfile, options: ViewOptions) -> EngineTable:
@@ -63,7 +65,8 @@ def engine_table(probes: Profile, cprofile: FlatProfile, line_profiler: FlatProf
         places = tuple(reasons.setdefault(reason, len(reasons)) for reason in found)
         rows.append(EngineRow(row_label(function, names), kind_text(function), ours, theirs, lines, places))
     walls = (probes.run.wall_ns, cprofile.run.wall_ns, line_profiler.run.wall_ns)
-    return EngineTable(tuple(rows), tuple(reasons), walls)
+    notes = tuple(f"{profile.engine}: {note}" for profile in (cprofile, line_profiler) for note in profile.notes)
+    return EngineTable(tuple(rows), tuple(reasons), walls, notes)
 
 
 def _wanted(probes: Profile, options: ViewOptions) -> list[Function]:
@@ -149,7 +152,7 @@ class _Facts:
             return ["Cython tells cProfile nothing on Python 3.12."]
         if self._from_cython[key] and seen == ours - self._from_cython[key]:
             return ["cProfile does not see calls of C functions made from Cython: their time is the Cython function's."]
-        if self._resumes[key] and seen == ours + self._resumes[key]:
+        if self._resumes[key] and seen > ours:
             return ["cProfile counts each resume of a generator or coroutine as a call."]
         if self._elsewhere[key] and seen == ours - self._elsewhere[key]:
             return ["cProfile was started in one thread, and these calls were made in others."]
@@ -179,6 +182,8 @@ class _Facts:
         """Why line_profiler has no time for a function."""
         if seen.total_ns is not None or function.kind in ("module", "builtin"):
             return []
+        if self._elsewhere[_key(function)] and self.line_profiler.run.python.startswith("3.11."):
+            return ["On Python 3.11 line_profiler watches only the thread it was started in."]
         if "<" in function.name:
             return ["line_profiler is handed the functions of modules and classes, not those made inside functions."]
         if function.language == "python":

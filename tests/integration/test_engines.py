@@ -119,6 +119,12 @@ def test_stop_iteration_in_a_traced_next_ends_the_loop(folder: Path, engine: tup
         assert calls(done.stdout)["defects.pyx:15(Countdown.__next__)"] == "4"
 
 
+@pytest.mark.parametrize("engine", [CPROFILE, LINES])
+def test_a_generator_may_be_closed_and_thrown_into(folder: Path, engine: tuple[str, ...]) -> None:
+    """From 3.13 on Cython's tracing fires its start, or its resume, with the exception set: SystemError in the program."""
+    assert "\nthrown\n" in cyprof(folder, *engine, "run_defects.py").stdout
+
+
 @pytest.mark.skipif(BLIND, reason="cProfile sees nothing of Cython on 3.12")
 def test_cpdef_counts_once_however_it_is_called(folder: Path) -> None:
     """Cython fires a return without a call for a cpdef function that is entered past its dispatch."""

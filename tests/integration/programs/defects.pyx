@@ -51,3 +51,18 @@ def excluded(x):
 def caller():
     Derived().ask()
     return excluded(1)
+
+
+def steps(n):
+    for i in range(n):
+        yield i
+
+
+def closed_early():
+    steps(3).close()
+    running = steps(3)
+    next(running)
+    try:
+        running.throw(KeyError("thrown"))
+    except KeyError as error:
+        return error.args[0]

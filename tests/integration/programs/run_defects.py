@@ -8,6 +8,7 @@ for _ in range(3):
 defects.Derived().size()
 defects.caller()
 defects.excluded(2)
+print(defects.closed_early())
 if "settrace" in sys.argv:
     seen = []
 
