@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..build.cache import kept_in_use
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..cython.report import ModuleReport
@@ -32,7 +33,8 @@ _METHOD = re.compile(r"<(?:method|slot wrapper) '(\w+)' of '(?:([\w.]+)\.)?(\w+)
 @collector("cprofile")
 def cprofile(target: Target, options: RecordOptions, progress: Progress) -> Recording:
     """Runs the target under cProfile. Raises BuildError and CollectError."""
-    return _record("cprofile", ProbeOptions(stock=True), _of_cprofile, target, options, progress)
+    with kept_in_use():
+        return _record("cprofile", ProbeOptions(stock=True), _of_cprofile, target, options, progress)
 
 
 @collector("line_profiler")
@@ -42,7 +44,9 @@ def line_profiler(target: Target, options: RecordOptions, progress: Progress) ->
         raise CollectError(
             "line_profiler is not installed for this Python.", f"Install it: {sys.executable} -m pip install line_profiler."
         )
-    return _record("line_profiler", ProbeOptions(lines=True, stock=True), _of_line_profiler, target, options, progress)
+    probes = ProbeOptions(lines=True, stock=True)
+    with kept_in_use():
+        return _record("line_profiler", probes, _of_line_profiler, target, options, progress)
 
 
 Convert = Callable[[FlatProfile, dict[str, Any], list[ModuleReport]], None]
