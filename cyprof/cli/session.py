@@ -88,6 +88,8 @@ class Session:
             self._say_what_fits_nothing(recording.profile, options_shown)
             for sentence in getattr(recording.profile, "blind_spots", ()):
                 self.terminal.note(sentence)
+            if self.engine != "probes" and (options.calibrate or options.clock != "auto"):
+                self.terminal.note(f"--clock and --calibrate are the probes' and mean nothing to {self.engine}.")
         except BrokenPipeError:
             self.terminal.abandon_stdout()
         except CyprofError as error:
