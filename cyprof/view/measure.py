@@ -54,7 +54,7 @@ def measure(profile: Profile, contexts: Contexts) -> list[Measures]:
             sums.calls += tree.calls[node]
             sums.resumes += tree.resumes[node]
         if not depth[entity]:
-            sums.primitive_calls += tree.calls[node]
+            sums.primitive_calls += profile.node_primitive_calls[node]
             sums.total_ns += profile.node_totals[node]
         depth[entity] += 1
     return found

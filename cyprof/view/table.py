@@ -169,12 +169,17 @@ def kind_text(function: Function) -> str:
 
 def row_label(function: Function, short_names: dict[str, str]) -> str:
     """`filename:lineno(function)`; a C function as pstats writes it, `{method 'dot' of 'numpy.ndarray' objects}`."""
-    name = visible(function.name) or "?"
     if function.language == "c":
-        module = "" if function.module == "builtins" else visible(function.module)
-        owner, _, method = name.rpartition(".")
-        if owner:
-            return f"{{method '{method}' of '{'.'.join(word for word in (module, owner) if word)}' objects}}"
-        return f"{{built-in method {visible(function.module) or 'builtins'}.{name}}}"
+        return f"{{{c_name(function)}}}"
     place = short_names.get(function.file, function.file) or function.module or "~"
-    return f"{visible(place)}:{function.line}({name})"
+    return f"{visible(place)}:{function.line}({visible(function.name) or '?'})"
+
+
+def c_name(function: Function) -> str:
+    """A C function's name as cProfile gives it, without its brackets: `method 'dot' of 'numpy.ndarray' objects`."""
+    name = visible(function.name) or "?"
+    module = "" if function.module == "builtins" else visible(function.module)
+    owner, _, method = name.rpartition(".")
+    if owner:
+        return f"method '{method}' of '{'.'.join(word for word in (module, owner) if word)}' objects"
+    return f"built-in method {module or 'builtins'}.{name}"
