@@ -106,6 +106,10 @@ class Session:
 
     def need_lines(self, profile: Profile) -> None:
         """Raises CollectError when a saved profile was recorded without lines."""
+        if not profile.has_paths:
+            raise CollectError(
+                f"{self.target.value} holds no lines: a pstats file has none.", "Record the program: cyprof lines SCRIPT"
+            )
         if self.target.kind == "saved" and not profile.run.with_lines:
             raise CollectError(
                 f"{self.target.value} holds no lines: it was recorded with function probes only.",

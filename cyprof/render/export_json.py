@@ -99,6 +99,8 @@ def _functions(profile: Profile) -> Iterable[Record]:
         if function.id in profile.line_slowdown:
             record["baseline_per_call_s"] = profile.baseline_ns_per_call[function.id] / 1e9
             record["line_slowdown"] = round(profile.line_slowdown[function.id], 3)
+        if function.id in profile.remarks:
+            record["remark"] = profile.remarks[function.id]
         yield record
 
 

@@ -32,13 +32,14 @@ ORDER_NAMES = {
 @dataclass(frozen=True, slots=True)
 class Row:
     """One function. Times in ns. `label` is `filename:lineno(function)`; `wide` says that `least_ns` to `raw_ns` is a
-    range a reader should know of."""
+    range a reader should know of. `kind` is "" where it is not known, `remark` mostly."""
 
     function: Function
     label: str
     kind: str
     times: FunctionTimes
     wide: bool
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,10 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
         Row(
             function=function,
             label=row_label(function, names),
-            kind=kind_text(function),
+            kind=kind_text(function) if profile.has_paths else "",
             times=times[function.id],
             wide=is_wide(times[function.id].self_min_ns, times[function.id].raw_self_ns, profile.self_sum_ns),
+            remark=visible(profile.remarks.get(function.id, "")),
         )
         for function in kept
     ]
