@@ -68,7 +68,7 @@ def _subtitle(selection: Selection, facts: Facts) -> tuple[str, ...]:
     shown = sum(entities[index].function is not None for index in selection.shown)
     total = len(set(facts.profile.tree.function))
     words = [
-        f"{time_text(run.wall_ns)} wall",
+        f"{time_text(run.wall_ns)} {'wall' if facts.profile.has_paths else 'in all'}",
         f"clock {run.clock}" if run.clock else "",
         f"Python {run.python}" if run.python else "",
         f"Cython {run.cython}" if run.cython else "",

@@ -12,7 +12,11 @@ from .contexts import Contexts
 
 @dataclass(slots=True)
 class Measures:
-    """Calls and times (ns) of one entity. `total_ns` counts each stack once; a group's calls are those into it."""
+    """Calls and times (ns) of one entity. `total_ns` counts each stack once; a group's calls are those into it.
+
+    Without call paths a group's total is the sum of what enters it, never more than the run: what leaves it and comes back
+    is in it twice.
+    """
 
     calls: int = 0
     primitive_calls: int = 0
@@ -57,6 +61,8 @@ def measure(profile: Profile, contexts: Contexts) -> list[Measures]:
             sums.primitive_calls += profile.node_primitive_calls[node]
             sums.total_ns += profile.node_totals[node]
         depth[entity] += 1
+    for sums in found:
+        sums.total_ns = min(sums.total_ns, profile.self_sum_ns)
     return found
 
 
@@ -94,4 +100,5 @@ def links(profile: Profile, contexts: Contexts, shown: Collection[int]) -> list[
         if not open_links[key]:
             totals[key] += profile.node_totals[node]
         open_links[key] += 1
-    return [Link(*key, count, resumes[key], totals[key]) for key, count in calls.items()]
+    most = profile.self_sum_ns
+    return [Link(*key, count, resumes[key], min(totals[key], most)) for key, count in calls.items()]
