@@ -32,6 +32,7 @@ Name = Any
 class Seen:
     """Calls, self and total time (ns) by function and by edge, as far as a format has them."""
 
+    name: str = ""
     calls: dict[Name, int] = field(default_factory=dict)
     self_ns: dict[Name, int] = field(default_factory=dict)
     edge_calls: dict[tuple[Name, Name], int] = field(default_factory=dict)
@@ -44,6 +45,7 @@ def of_profile(profile: Profile, names: list[Name]) -> Seen:
     ran = sorted(set(profile.tree.function))
     times = profile.function_times
     return Seen(
+        "",
         {names[i]: times[i].calls for i in ran},
         {names[i]: times[i].self_ns for i in ran},
         {(names[e.caller], names[e.callee]): e.calls for e in profile.edges},
@@ -124,6 +126,37 @@ def by_callgrind_annotate(path: Path) -> Seen:
     return seen
 
 
+def by_callgrind_lines(path: Path) -> Seen:
+    """The rules of the Callgrind Format Specification alone, for what gprof2dot's further steps do not take."""
+    seen = Seen()
+    known: dict[tuple[str, str], str] = {}
+    now: dict[str, str] = {}
+    calls = -1
+    for line in path.read_text(encoding="utf-8").partition("\nsummary: ")[2].split("\n")[1:]:
+        position = re.fullmatch(r"(c?)(ob|fl|fi|fe|fn)=\((\d+)\)(?: (.*))?", line)
+        if position:
+            kind = "fl" if position[2] in ("fi", "fe") else position[2]
+            if position[4] is not None:
+                assert (kind, position[3]) not in known
+                known[kind, position[3]] = position[4]
+            now[position[1] + kind] = known[kind, position[3]]
+            if position[1] + kind == "fn":
+                assert now["fn"] not in seen.self_ns
+                seen.self_ns[now["fn"]] = 0
+        elif line.startswith("calls="):
+            calls = int(re.fullmatch(r"calls=([1-9]\d*) \d+", line)[1])  # type: ignore[index]
+        elif line:
+            cost = int(re.fullmatch(r"\d+ (\d+)", line)[1])  # type: ignore[index]
+            if calls < 0:
+                seen.self_ns[now["fn"]] += cost
+                continue
+            edge = (now["fn"], now["cfn"])
+            seen.edge_calls[edge] = seen.edge_calls.get(edge, 0) + calls
+            seen.edge_totals[edge] = seen.edge_totals.get(edge, 0) + cost
+            calls = -1
+    return seen
+
+
 def by_lines(path: Path) -> dict[tuple[str, ...], tuple[int, ...]]:
     """Folded stacks, as flamegraph.pl takes them apart: what follows the last space is the count."""
     sums: Counter[tuple[str, ...]] = Counter()
@@ -133,13 +166,14 @@ def by_lines(path: Path) -> dict[tuple[str, ...], tuple[int, ...]]:
     return {stack: (count,) for stack, count in sums.items()}
 
 
-def by_speedscope(path: Path) -> dict[str, Seen]:
+def by_speedscope(path: Path) -> list[Seen]:
     """By thread what its events say, replayed as speedscope does: a frame that closes must be the one opened last."""
     document = json.loads(path.read_bytes())
     frames = [frame["name"] for frame in document["shared"]["frames"]]
-    threads = {}
+    threads = []
     for profile in document["profiles"]:
-        seen = threads[profile["name"]] = Seen()
+        seen = Seen(name=profile["name"])
+        threads.append(seen)
         stack: list[str] = []
         now = profile["startValue"]
         for event in profile["events"]:

@@ -194,13 +194,13 @@ def test_speedscope(name: str, tmp_path: Path, schema: object) -> None:
     names = unique_names(profile.functions)
     own = profile.node_times.best
     sums: dict[tuple[str, ...], int] = {}
-    for seen in threads.values():
+    for seen in threads:
         for stack, (spent,) in seen.paths.items():
             sums[stack] = sums.get(stack, 0) + spent
     assert sums == {stack: spent for stack, (spent,) in paths_of(profile, names, [own]).items()}
     for thread in profile.threads:
         spent = sum(time for time, number in zip(own, profile.tree.thread, strict=True) if number == thread.id)
-        assert sum(threads[thread.name].self_ns.values() if thread.name in threads else []) == spent
+        assert sum(sum(seen.self_ns.values()) for seen in threads if seen.name == thread.name) == spent
 
 
 @pytest.mark.parametrize("name", [*NAMES, "empty"])
