@@ -21,9 +21,11 @@ LARGEST = 1 << 25
 """No more bytes than this are read: some 100,000 functions. cProfile writes a few hundred for each."""
 
 _CYTHON_FILES = (".pyx", ".pxd", ".pxi")
-_LIBRARY = re.compile(r"[/\\](?:site-packages|dist-packages|lib(?:64)?[/\\]python\d+\.\d+t?)[/\\](.+)$")
+_LIBRARY = re.compile(r"^.*[/\\](?:site-packages|dist-packages|lib(?:64)?[/\\]python\d+\.\d+t?)[/\\](.+)$", re.S)
 _FROZEN = re.compile(r"<frozen ([\w.]+)>")
 _METHOD = re.compile(r"<method '(.+)' of '(.+)' objects>")
+_LONGEST = 1000
+"""Longer names are not taken apart, which could take very long."""
 _BUILTIN = re.compile(r"<built-in (?:method|function) (.+)>")
 
 
@@ -138,7 +140,7 @@ def _functions(keys: list[Key]) -> list[Function]:
 
 def _builtin(name: str) -> tuple[str, str]:
     """Module and qualified name of a C function from the name cProfile gives it."""
-    method = _METHOD.fullmatch(name)
+    method = _METHOD.fullmatch(name) if len(name) <= _LONGEST else None
     if method:
         module, _, owner = method[2].rpartition(".")
         return module or "builtins", f"{owner}.{method[1]}"
