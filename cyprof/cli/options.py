@@ -53,7 +53,7 @@ def days(text: str) -> float:
 
 def add_target(parser: Parser) -> None:
     """-m and -c, the other forms of TARGET."""
-    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof or FILE.prof of cProfile's, or")
+    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof, a FILE.prof of cProfile's, or")
     group.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     group.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
 

@@ -82,6 +82,7 @@ def check(profile: Profile, stats: dict[Any, Any]) -> None:
     assert drawn == {(f"f{e.caller}", f"f{e.callee}"): (e.calls, e.total_ns) for e in profile.edges if e.caller != e.callee}
 
 
+@pytest.mark.every_python
 def test_figures_of_cprofile(tmp_path: Path) -> None:
     path, stats = profiled(tmp_path)
     profile = load(path)
@@ -105,6 +106,7 @@ def test_written_again_it_is_the_same_file(tmp_path: Path) -> None:
     assert (kept.function_times, kept.edges, kept.notes) == (profile.function_times, profile.edges, profile.notes)
 
 
+@pytest.mark.every_python
 def test_profile_module_counts_callers_only(tmp_path: Path) -> None:
     profiler = pure_profile.Profile()
     profiler.runcall(program)
@@ -221,7 +223,8 @@ CALLERS = st.dictionaries(KEYS, st.tuples(st.integers(0, 2**62), st.integers(0, 
 STATS = st.dictionaries(KEYS, st.tuples(st.integers(0, 2**62), st.integers(0, 9), TIMES, TIMES, CALLERS), max_size=5)
 
 
-@fuzzing
+@pytest.mark.every_python
+@settings(fuzzing, max_examples=80)
 @given(STATS, st.sampled_from([2, 3, 4]))
 def test_reader_agrees_with_marshal(stats: dict[Any, Any], version: int) -> None:
     data = marshal.dumps(stats, version)
