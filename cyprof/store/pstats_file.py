@@ -17,8 +17,8 @@ from ..model import NO_PARENT, CallTree, Function, Kind, Profile, Run, Stated
 from .marshalled import Entry, Key, MarshalError, read_stats
 
 SUFFIXES = (".prof", ".pstats", ".pstat")
-LARGEST = 1 << 25
-"""No more bytes than this are read: some 100,000 functions. cProfile writes a few hundred for each."""
+LARGEST = 1 << 24
+"""No more bytes than this are read: some 400,000 calls of one function by another, as cProfile writes them."""
 
 _CYTHON_FILES = (".pyx", ".pxd", ".pxi")
 _LIBRARY = re.compile(r"^.*[/\\](?:site-packages|dist-packages|lib(?:64)?[/\\]python\d+\.\d+t?)[/\\](.+)$", re.S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cProfile
+import json
 import marshal
 import profile as pure_profile
 import pstats
@@ -136,6 +137,15 @@ def test_what_needs_paths_is_refused(tmp_path: Path) -> None:
             write(load(path), tmp_path / f"out{suffix}", ViewOptions(), "export")
         assert ".callgrind" in error.value.hint and suffix not in error.value.hint
     assert write(load(path), tmp_path / "out.callgrind", ViewOptions(), "export").exists()
+
+
+def test_json_says_that_there_are_no_paths(tmp_path: Path) -> None:
+    path, stats = profiled(tmp_path)
+    data = json.loads(write(load(path), tmp_path / "out.json", ViewOptions(), "export").read_bytes())
+    assert data["run"]["has_paths"] is False
+    for row, function in zip(stats.values(), data["functions"], strict=False):
+        assert (function["primitive_calls"], function["calls"]) == row[:2]
+        assert (function["self_s"], function["total_s"]) == pytest.approx(row[2:4], abs=1e-9)
 
 
 def test_table_leaves_out_what_is_not_known(tmp_path: Path) -> None:
