@@ -8,7 +8,7 @@ from pathlib import Path
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_general, add_output, add_recording, add_selection, add_target
+from .options import add_format, add_general, add_output, add_recording, add_selection, add_target
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -19,13 +19,14 @@ _DEFAULT = Path("graph.svg")
 def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
-    path = session.output or _DEFAULT
-    render.check_output(path, "graph")
+    path = session.output_in("graph", _DEFAULT.stem)
+    if path is None:
+        path = _DEFAULT
+        render.check_output(path, "graph")
 
     def draw(profile: Profile, options: ViewOptions) -> None:
         terminal.progress(f"drawing {path}")
-        render.write(profile, path, options, "graph")
-        session.wrote(path)
+        session.write(profile, path, options, "graph")
 
     return session.run(draw)
 
@@ -42,6 +43,7 @@ def _parser() -> Parser:
         ],
     )
     add_output(parser, f"the picture; its suffix says which kind: {' '.join(render.suffixes('graph'))} (default: {_DEFAULT})")
+    add_format(parser, render.formats("graph"))
     add_target(parser)
     add_recording(parser)
     add_selection(parser)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_general, add_output, add_recording, add_selection, add_target, add_top
+from .options import add_format, add_general, add_output, add_recording, add_selection, add_target, add_top
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -16,17 +16,14 @@ from .terminal import Terminal
 def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
-    path = session.output
-    if path is not None:
-        render.check_output(path, "lines")
+    path = session.output_in("lines", session.stem)
 
     def show(profile: Profile, options: ViewOptions) -> None:
         session.need_lines(profile)
         if path is None:
             terminal.table(render.line_table_text(profile, options, terminal.width, terminal.color))
             return
-        render.write(profile, path, options, "lines")
-        session.wrote(path)
+        session.write(profile, path, options, "lines")
 
     return session.run(show, lines=True)
 
@@ -42,6 +39,7 @@ def _parser() -> Parser:
         ],
     )
     add_output(parser, f"write a file in place of the table: {' '.join(render.suffixes('lines'))}")
+    add_format(parser, render.formats("lines"))
     add_target(parser)
     add_recording(parser)
     add_selection(parser)

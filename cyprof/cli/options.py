@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from argparse import ArgumentTypeError, Namespace
 from argparse import _ActionsContainer as ArgumentContainer
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ def days(text: str) -> float:
 
 def add_target(parser: Parser) -> None:
     """-m and -c, the other forms of TARGET."""
-    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof, or")
+    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof, a FILE.prof of cProfile's, or")
     group.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     group.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
 
@@ -61,6 +61,12 @@ def add_target(parser: Parser) -> None:
 def add_output(parser: Parser, meaning: str) -> None:
     """-o."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=meaning)
+
+
+def add_format(parser: Parser, names: Sequence[str]) -> None:
+    """--format, where the suffix of -o shall not say it."""
+    meaning = f"what is written, whatever the file's suffix: {' '.join(names)}"
+    parser.add_argument("--format", metavar="NAME", help=meaning)
 
 
 def add_recording(parser: Parser) -> None:

@@ -19,6 +19,7 @@ _ELSEWHERE = {
     "--top": "cyprof stats and cyprof lines",
     "--explain": "cyprof stats and cyprof lines",
     "--lines": "cyprof run",
+    "--format": "cyprof graph, stats, lines and export",
 }
 """Options that some commands have, and which: given to another they are not the program's."""
 
