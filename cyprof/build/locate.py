@@ -14,7 +14,6 @@ import os
 import re
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, all_suffixes
-from typing import NamedTuple
 
 _IMPORTS_CYTHON = re.compile(rb"^[ \t]*(?:import\s+cython\b|from\s+cython(?:\.\w+)*\s+import\b)", re.MULTILINE)
 _ASKS_COMPILED = re.compile(rb"^[^#\n]*\bcompiled\b", re.MULTILINE)
@@ -23,16 +22,22 @@ _LOADABLE = tuple(all_suffixes())
 _CYTHON_MARK = b"cython_runtime"  # the name of a module every extension from Cython makes for itself
 
 
-class Found(NamedTuple):
+class Found:
     """What a module name stands for. `kind` is one of:
 
     "cython" (a source to build: `path` is the .pyx, or the .py of pure Python mode), "python" (a .py that stays so),
     "opaque" (an extension or byte code with no source to build), "namespace" (the folder `path`, without `__init__`).
+
+    A plain class: it is made while a program is recorded, and the methods that NamedTuple and dataclass generate come from
+    no file of cyprof's by which they could be kept out of the profile.
     """
 
-    kind: str
-    path: str
-    package: bool
+    __slots__ = ("kind", "package", "path")
+
+    def __init__(self, kind: str, path: str, package: bool) -> None:
+        self.kind = kind
+        self.path = path
+        self.package = package
 
 
 class Folders:

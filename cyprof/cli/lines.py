@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_engine, add_general, add_output, add_recording, add_selection, add_target, add_top
+from .options import add_engine, add_format, add_general, add_output, add_recording, add_selection, add_target, add_top
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -16,16 +16,15 @@ from .terminal import Terminal
 def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
-    path, stock = session.output, session.engine == "line_profiler"
+    stock = session.engine == "line_profiler"
     group = "line_profiler" if stock else "lines"
-    if path is not None:
-        render.check_output(path, group)
+    path = session.output_in(group, session.stem)
 
     def show(profile: Profile, options: ViewOptions) -> None:
-        session.need_lines(profile)
+        if not stock:
+            session.need_lines(profile)
         if path is not None:
-            render.write(profile, path, options, group)
-            session.wrote(path)
+            session.write(profile, path, options, group)
         elif stock:
             terminal.table(render.line_profiler_text(profile, options))
         else:
@@ -46,6 +45,7 @@ def _parser() -> Parser:
         ],
     )
     add_output(parser, f"write a file in place of the table: {' '.join(render.suffixes('lines'))}")
+    add_format(parser, render.formats("lines"))
     add_target(parser)
     add_engine(parser, "line_profiler")
     add_recording(parser)

@@ -34,7 +34,8 @@ Cython modules are rebuilt with probes in a cache, and the program runs on those
 commands:
 {commands}
 
-TARGET is a script, `-m module`, `-c code`, or a recorded FILE.cyprof. What follows `--` goes to the program.
+TARGET is a script, `-m module`, `-c code`, a recorded FILE.cyprof, or a FILE.prof that cProfile wrote. What follows `--` goes
+to the program.
 
 examples:
   cyprof graph train.py -o graph.png              a picture of what calls what, and where the time goes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from argparse import ArgumentTypeError, Namespace
 from argparse import _ActionsContainer as ArgumentContainer
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def days(text: str) -> float:
 
 def add_target(parser: Parser) -> None:
     """-m and -c, the other forms of TARGET."""
-    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof, or")
+    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof, a FILE.prof of cProfile's, or")
     group.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     group.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
 
@@ -76,6 +76,12 @@ def add_engine(parser: Parser, stock: str) -> None:
     meaning = f"who records: probes (default), or {stock} itself, on modules built with Cython's own tracing"
     parser.add_argument("--engine", default="probes", metavar="NAME", help=meaning)
     parser.set_defaults(stock=stock)
+
+
+def add_format(parser: Parser, names: Sequence[str]) -> None:
+    """--format, where the suffix of -o shall not say it."""
+    meaning = f"what is written, whatever the file's suffix: {' '.join(names)}"
+    parser.add_argument("--format", metavar="NAME", help=meaning)
 
 
 def add_recording(parser: Parser) -> None:

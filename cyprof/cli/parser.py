@@ -21,6 +21,7 @@ _ELSEWHERE = {
     "--lines": "cyprof run",
     "--engine": "cyprof stats and cyprof lines",
     "--style": "cyprof graph",
+    "--format": "cyprof graph, stats, lines and export",
 }
 """Options that some commands have, and which: given to another they are not the program's."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import render
 from ..collect import record
 from ..errors import CollectError, CyprofError, UsageError
 from ..model import Profile
@@ -47,6 +48,32 @@ class Session:
         """The file named by -o."""
         path = self.options.output
         return path if isinstance(path, Path) else None
+
+    def output_in(self, group: str, stem: str) -> Path | None:
+        """The file to write: -o, or STEM with the suffix of --format; None without either. Raises, before anything is run,
+        UsageError for a format the group does not write and RenderError for a place that cannot be written."""
+        form, path = self.options.format, self.output
+        if path is None and form is not None:
+            path = Path(f"{stem}{render.find_format(form, group).suffix}")
+        if path is not None:
+            render.check_output(path, group, form)
+            if self.target.kind == "saved" and path.exists() and path.samefile(self.target.value):
+                raise UsageError(f"{path} is what is read: it would be written over.", "Name another file with -o.")
+        return path
+
+    def write(self, profile: Profile, path: Path, options: ViewOptions, group: str) -> None:
+        """Writes a profile into a file and tells where it lies, and what its format cannot hold."""
+        form = self.options.format
+        render.write(profile, path, options, group, form)
+        self.wrote(path)
+        limits = render.find(path, group, form).limits
+        if limits:
+            self.terminal.note(limits)
+
+    @property
+    def stem(self) -> str:
+        """What files made of this target are called, without a suffix."""
+        return self.default_output("").name
 
     def default_output(self, suffix: str) -> Path:
         """Where a recording of this target goes in the current folder when no file was named."""
@@ -109,6 +136,10 @@ class Session:
 
     def need_lines(self, profile: Profile) -> None:
         """Raises CollectError when a saved profile was recorded without lines."""
+        if not profile.has_paths:
+            raise CollectError(
+                f"{self.target.value} holds no lines: a pstats file has none.", "Record the program: cyprof lines SCRIPT"
+            )
         if self.target.kind == "saved" and not profile.run.with_lines:
             raise CollectError(
                 f"{self.target.value} holds no lines: it was recorded with function probes only.",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_engine, add_general, add_output, add_recording, add_selection, add_table, add_target
+from .options import add_engine, add_format, add_general, add_output, add_recording, add_selection, add_table, add_target
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -16,16 +16,13 @@ from .terminal import Terminal
 def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
-    path = session.output
-    if path is not None:
-        render.check_output(path, "stats")
+    path = session.output_in("stats", session.stem)
 
     def show(profile: Profile, options: ViewOptions) -> None:
         if path is None:
             terminal.table(render.stats_text(profile, options, terminal.width, terminal.color))
             return
-        render.write(profile, path, options, "stats")
-        session.wrote(path)
+        session.write(profile, path, options, "stats")
 
     return session.run(show)
 
@@ -42,6 +39,7 @@ def _parser() -> Parser:
         ],
     )
     add_output(parser, f"write a file in place of the table: {' '.join(render.suffixes('stats'))}")
+    add_format(parser, render.formats("stats"))
     add_target(parser)
     add_engine(parser, "cprofile")
     add_recording(parser)

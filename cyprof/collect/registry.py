@@ -71,8 +71,10 @@ def record(target: Target, options: RecordOptions, progress: Progress, by: str =
     """
     if target.kind == "saved":
         from ..store import load
+        from .native import with_native_remarks
 
-        return Recording(load(target.value))
+        profile = load(target.value)
+        return Recording(profile if profile.has_paths else with_native_remarks(profile))
     if by not in _collectors:
         importlib.import_module(f"{__package__}.{ENGINES[by]}")
     if by != "probes":

@@ -92,7 +92,7 @@ def _of_cprofile(profile: FlatProfile, raw: dict[str, Any], reports: list[Module
         ids[key] = _add(profile, names.function(len(profile.functions), *key), primitive, calls, own, total)
     for key, (*_, callers) in stats.items():
         known = {caller: row for caller, row in callers.items() if caller in ids and key in ids}
-        profile.callers += [Edge(ids[caller], ids[key], row[1], _ns(row[3])) for caller, row in known.items()]
+        profile.callers += [_edge(ids[caller], ids[key], *row) for caller, row in known.items()]
 
 
 def _of_line_profiler(profile: FlatProfile, raw: dict[str, Any], reports: list[ModuleReport]) -> None:
@@ -109,8 +109,12 @@ def _add(profile: FlatProfile, function: Function, primitive: int, calls: int, o
     profile.functions.append(function)
     own_ns = _ns(own)
     profile.tree.add(-1, function.id, calls=calls, self_ns=own_ns)
-    profile.stated.append(FunctionTimes(calls, primitive, 0, 0, own_ns, _ns(total), 0, own_ns, own_ns))
+    profile.said.append(FunctionTimes(calls, primitive, 0, 0, own_ns, _ns(total), 0, own_ns, own_ns))
     return function.id
+
+
+def _edge(caller: int, callee: int, primitive: int, calls: int, own: float, total: float) -> Edge:
+    return Edge(caller, callee, calls, _ns(total), primitive, _ns(own))
 
 
 def _ns(seconds: float) -> int:

@@ -71,12 +71,28 @@ class FunctionTimes:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Calls from one function to another. `total_ns` counts each stack once."""
+    """Calls from one function to another. `total_ns` counts each stack once, `primitive_calls` leaves out those made while
+    another call of the same edge was open. `self_ns` is the callee's own time when called from this caller."""
 
     caller: int
     callee: int
     calls: int
     total_ns: int
+    primitive_calls: int
+    self_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a source that knows callers and callees, but no call paths, states of its calls, by node of a tree of two levels.
+
+    In that tree a function's root node stands for its calls from nowhere and holds a child for each function it calls. The
+    totals of the children are those of the edges; the root holds what is missing to the function's own total, which is
+    negative where recursion makes the edges' times overlap. The same holds for the primitive calls.
+    """
+
+    primitive_calls: list[int]
+    total_ns: list[int]
 
 
 @dataclass
@@ -87,6 +103,7 @@ class Profile:
     file and line, `source_hashes` the sha256 of each source file as it was when it ran, `notes` sentences for the user.
     `settled_ns`, when not empty, holds each node's self time as a second run without its probe settled it, -1 where none did.
     `baseline_ns_per_call` gives by function id what a call took, callees left out, in a run with function probes only.
+    `stated` is there when the tree holds no call paths, `remarks` says by function id what a reader should know of it.
     """
 
     run: Run
@@ -101,6 +118,23 @@ class Profile:
     notes: list[str] = field(default_factory=list)
     baseline_ns_per_call: dict[int, float] = field(default_factory=dict)
     settled_ns: list[int] = field(default_factory=list)
+    stated: Stated | None = None
+    remarks: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether the tree holds call paths, and not only who calls whom."""
+        return self.stated is None
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether it is known of functions what kind they are."""
+        return self.has_paths
+
+    @cached_property
+    def node_primitive_calls(self) -> list[int]:
+        """The calls of each node that are primitive when no node of the same function stands above it."""
+        return self.tree.calls if self.stated is None else self.stated.primitive_calls
 
     @cached_property
     def node_times(self) -> NodeTimes:
@@ -113,7 +147,7 @@ class Profile:
     @cached_property
     def node_totals(self) -> list[int]:
         """Total time of each node (best estimate), callees included."""
-        return self.tree.totals(self.node_times.best)
+        return self.tree.totals(self.node_times.best) if self.stated is None else self.stated.total_ns
 
     @cached_property
     def self_sum_ns(self) -> int:
@@ -137,7 +171,7 @@ class Profile:
             sums["least"][function] += times.least[node]
             sums["raw"][function] += times.raw[node]
         for node in self._outermost_nodes:
-            sums["primitive"][tree.function[node]] += tree.calls[node]
+            sums["primitive"][tree.function[node]] += self.node_primitive_calls[node]
             sums["total"][tree.function[node]] += self.node_totals[node]
         return [FunctionTimes(*row) for row in zip(*sums.values(), strict=True)]
 
@@ -146,6 +180,8 @@ class Profile:
         """Calls between functions, in the order they are first met."""
         tree = self.tree
         calls: Counter[tuple[int, int]] = Counter()
+        primitive: Counter[tuple[int, int]] = Counter()
+        own: Counter[tuple[int, int]] = Counter()
         totals: Counter[tuple[int, int]] = Counter()
         open_edges: Counter[tuple[int, int]] = Counter()
         for node, entering in tree.walk():
@@ -157,10 +193,12 @@ class Profile:
                 open_edges[pair] -= 1
                 continue
             calls[pair] += tree.calls[node]
+            own[pair] += self.node_times.best[node]
             if not open_edges[pair]:
+                primitive[pair] += self.node_primitive_calls[node]
                 totals[pair] += self.node_totals[node]
             open_edges[pair] += 1
-        return [Edge(caller, callee, count, totals[caller, callee]) for (caller, callee), count in calls.items()]
+        return [Edge(*pair, count, totals[pair], primitive[pair], own[pair]) for pair, count in calls.items()]
 
     @cached_property
     def line_times(self) -> list[LineTimes]:

@@ -50,7 +50,7 @@ def _run(profile: Profile) -> Record:
     run = profile.run
     overhead = sum(profile.node_times.raw) - sum(profile.node_times.best)
     cost = run.cost
-    return {
+    record = {
         "target": run.target,
         "argv": list(run.argv),
         "exit_code": run.exit_code,
@@ -73,6 +73,8 @@ def _run(profile: Profile) -> Record:
             "line": cost.line_ns,
         },
     }
+    # Then the tree has two levels, and the totals of its roots are what is missing to a function's own.
+    return record if profile.has_paths else {**record, "has_paths": False}
 
 
 def _functions(profile: Profile) -> Iterable[Record]:
@@ -99,6 +101,8 @@ def _functions(profile: Profile) -> Iterable[Record]:
         if function.id in profile.line_slowdown:
             record["baseline_per_call_s"] = profile.baseline_ns_per_call[function.id] / 1e9
             record["line_slowdown"] = round(profile.line_slowdown[function.id], 3)
+        if function.id in profile.remarks:
+            record["remark"] = profile.remarks[function.id]
         yield record
 
 

@@ -20,15 +20,23 @@ from ..view import ViewOptions
 
 Render = Callable[[Profile, ViewOptions], bytes]
 
+FOR_OTHER_VIEWERS = ("export", "stats", "graph")
+"""The groups of formats that hold a whole run for another program to show."""
+
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """A registered renderer: the suffix it writes, the commands (groups) it serves, what it gives, packages it needs."""
+    """A registered renderer: the suffix it writes, the commands (groups) it serves, what it gives, and by which name
+    `--format` knows it. `limits` is a sentence on what the format cannot hold. `needs_paths` says that it is made of call
+    paths, which not every profile has, `needs` names packages without which it cannot work."""
 
     suffix: str
     groups: tuple[str, ...]
     description: str
     render: Render
+    name: str
+    limits: str = ""
+    needs_paths: bool = False
     needs: tuple[str, ...] = ()
 
 
@@ -44,17 +52,25 @@ _renderers: dict[tuple[str, str], Renderer] = {}
 
 
 def renderer(
-    suffix: str, *, description: str, groups: tuple[str, ...] = ("export",), needs: tuple[str, ...] = ()
+    suffix: str,
+    *,
+    description: str,
+    groups: tuple[str, ...] = ("export",),
+    name: str = "",
+    limits: str = "",
+    needs_paths: bool = False,
+    needs: tuple[str, ...] = (),
 ) -> Callable[[Render], Render]:
     """Registers a function `(profile, options) -> bytes` for a suffix such as `.json` in one or more groups: `graph`,
-    `export`, `lines`. `needs` names packages without which it cannot work. Raises ValueError when the suffix is taken in
-    one of the groups."""
+    `export`, `lines`, `stats`. Its name is the suffix without its dot unless one is given. `needs` names packages
+    without which it cannot work. Raises ValueError when the suffix is taken in one of the groups."""
 
     def register(render: Render) -> Render:
         for group in groups:
             if (group, suffix) in _renderers:
                 raise ValueError(f"two renderers write {suffix} in group {group}")
-            _renderers[group, suffix] = Renderer(suffix, groups, description, render, needs)
+            label = name or suffix[1:]
+            _renderers[group, suffix] = Renderer(suffix, groups, description, render, label, limits, needs_paths, needs)
         return render
 
     return register
@@ -82,8 +98,25 @@ def suffixes(group: str) -> list[str]:
     return [found.suffix for found in renderers(group)]
 
 
-def find(path: Path, group: str | None = None) -> Renderer:
-    """The renderer for a path; the longest suffix that fits wins. Raises UsageError when none does."""
+def formats(group: str) -> list[str]:
+    """The names of the formats that a group writes, as `--format` takes them."""
+    return [found.name for found in renderers(group)]
+
+
+def find_format(name: str, group: str | None = None) -> Renderer:
+    """The renderer of that name, or of that suffix. Raises UsageError when there is none."""
+    for found in renderers(group):
+        if name.lower() in (found.name, found.suffix, found.suffix[1:]):
+            return found
+    known = " ".join(dict.fromkeys(found.name for found in renderers(group)))
+    raise UsageError(f"{name} is no format that can be written here.", f"Use one of {known}.")
+
+
+def find(path: Path, group: str | None = None, form: str | None = None) -> Renderer:
+    """The renderer for a path, or the one named by `form`; of suffixes that fit the longest wins. Raises UsageError when
+    none does."""
+    if form is not None:
+        return find_format(form, group)
     fitting = [found for found in renderers(group) if path.name.lower().endswith(found.suffix)]
     if not fitting:
         known = " ".join(dict.fromkeys(found.suffix for found in renderers(group)))
@@ -92,10 +125,10 @@ def find(path: Path, group: str | None = None) -> Renderer:
     return max(fitting, key=lambda found: len(found.suffix))
 
 
-def check_output(path: Path, group: str | None = None) -> None:
-    """Raises, before anything is run, what `write` could only say afterwards: UsageError for a suffix that the group
-    does not write, RenderError for a place that cannot be written, and for a package that is missing."""
-    check_needs(find(path, group))
+def check_output(path: Path, group: str | None = None, form: str | None = None) -> None:
+    """Raises, before anything is run, what `write` could only say afterwards: UsageError for a suffix or format that the
+    group does not write, RenderError for a place that cannot be written, and for a package that is missing."""
+    check_needs(find(path, group, form))
     folder = path.parent
     if path.is_dir():
         raise RenderError(f"{path} is a folder.", "Name a file to write.")
@@ -117,13 +150,20 @@ def check_needs(found: Renderer) -> None:
             )
 
 
-def write(profile: Profile, path: Path, options: ViewOptions, group: str | None = None) -> Path:
-    """Renders a profile into a file, whole or not at all, and returns its path.
+def write(profile: Profile, path: Path, options: ViewOptions, group: str | None = None, form: str | None = None) -> Path:
+    """Renders a profile into a file, whole or not at all, and returns its path. `form` names the format where the file's
+    suffix shall not say it.
 
     Raises UsageError for an unknown suffix and RenderError when drawing or writing fails; after a failed drawing the
     .dot lies beside the output and the hint says where.
     """
-    found = find(path, group)
+    found = find(path, group, form)
+    if found.needs_paths and not profile.has_paths:
+        able = " ".join(dict.fromkeys(other.suffix for other in renderers(group) if not other.needs_paths))
+        raise RenderError(
+            f"{path} cannot be written: it would hold call paths, and {profile.run.target} tells only who calls whom.",
+            f"Use one of {able}, or record the program with cyprof run.",
+        )
     try:
         data = found.render(profile, options)
     except DrawingError as error:

@@ -23,6 +23,7 @@ COLUMNS = {
     "resumes": "how often a generator or coroutine was continued; its calls count how often it was made",
     "self range": "least and greatest self time in seconds, where the probes' own cost leaves it open; "
     "tottime is the best estimate between them (--calibrate narrows it)",
+    "remark": "`may hold unseen native code`: more self time than the function's own Python code can take",
 }
 
 
@@ -76,7 +77,8 @@ def _cells(row: Row) -> list[str]:
 
 def _extra_columns(table: FunctionTable) -> dict[str, list[str]]:
     """The columns pstats does not have, those without content left out."""
-    extra = {"kind": [row.kind for row in table.rows]}
+    kinds = [row.kind for row in table.rows]
+    extra = {"kind": kinds} if any(kinds) or not kinds else {}
     if any(row.times.resumes for row in table.rows):
         extra["resumes"] = [str(row.times.resumes or "") for row in table.rows]
     if any(row.wide for row in table.rows):
@@ -84,6 +86,8 @@ def _extra_columns(table: FunctionTable) -> dict[str, list[str]]:
             f"{seconds_text(row.times.self_min_ns)}-{seconds_text(row.times.raw_self_ns)}" if row.wide else ""
             for row in table.rows
         ]
+    if any(row.remark for row in table.rows):
+        extra["remark"] = [row.remark for row in table.rows]
     return extra
 
 
@@ -145,6 +149,6 @@ def _unseen(unseen: Unseen) -> str:
 
 def _explained(table: FunctionTable) -> list[Line]:
     present = _extra_columns(table)
-    names = [name for name in COLUMNS if name in present or name not in ("resumes", "self range")]
+    names = [name for name in COLUMNS if name in present or name not in ("kind", "resumes", "self range", "remark")]
     longest = max(map(len, names))
     return [[("bold", name.ljust(longest)), ("", f"  {COLUMNS[name]}")] for name in names]

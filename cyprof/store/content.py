@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
-from ..model import KINDS, NO_PARENT, CallTree, Function, LineRecords, ProbeCost, Profile, Run, Thread, Unseen
+from ..model import KINDS, NO_PARENT, CallTree, Function, LineRecords, ProbeCost, Profile, Run, Stated, Thread, Unseen
 
 _MOST = 1 << 63
 _LANGUAGES = get_args(get_type_hints(Function)["language"])
-_CLOCKS = ("auto", "exact", "sampled")
+_CLOCKS = ("auto", "exact", "sampled", "")  # none where another tool took the times
 _FUNCTION_COLUMNS = ("module", "name", "file", "line", "kind", "nogil", "language")
 _THREAD_COLUMNS = ("id", "name", "cpu_ns", "wall_ns")
+_STATED_COLUMNS = ("primitive_calls", "total_ns")
 _UNSEEN_COLUMNS = ("module", "reason", "hint", "share")
 
 
@@ -39,6 +40,8 @@ def to_content(profile: Profile) -> dict[str, Any]:
         "notes": profile.notes,
         "settled_ns": profile.settled_ns,
         "baselines": sorted(profile.baseline_ns_per_call.items()),
+        "stated": None if profile.stated is None else {name: getattr(profile.stated, name) for name in _STATED_COLUMNS},
+        "remarks": sorted(profile.remarks.items()),
     }
 
 
@@ -62,7 +65,30 @@ def from_content(content: Any) -> Profile:
         notes=_list(_need(top, "notes"), "notes", _text),
         settled_ns=_settled(top.get("settled_ns", []), len(tree)),
         baseline_ns_per_call=_baselines(top.get("baselines", []), len(functions)),
+        stated=_stated(top.get("stated"), len(tree)),
+        remarks=_remarks(top.get("remarks", []), len(functions)),
     )
+
+
+def _stated(values: Any, nodes: int) -> Stated | None:
+    if values is None:
+        return None
+    columns = _number_columns(_mapping(values, "stated"), "stated", _STATED_COLUMNS, dict.fromkeys(_STATED_COLUMNS, -_MOST))
+    if len(columns["total_ns"]) != nodes:
+        raise ContentError("stated does not have one value for each node")
+    return Stated(**columns)
+
+
+def _remarks(values: Any, functions: int) -> dict[int, str]:
+    remarks = {_integer(function, "remarks"): _text(remark, "remarks") for function, remark in _pairs(values, "remarks")}
+    _below(list(remarks), functions, "remarks")
+    return remarks
+
+
+def _pairs(values: Any, where: str) -> list[list[Any]]:
+    if not isinstance(values, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in values):
+        raise ContentError(f"{where} is no list of pairs")
+    return values
 
 
 def _settled(values: Any, nodes: int) -> list[int]:
@@ -73,9 +99,8 @@ def _settled(values: Any, nodes: int) -> list[int]:
 
 
 def _baselines(values: Any, functions: int) -> dict[int, float]:
-    if not isinstance(values, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in values):
-        raise ContentError("baselines is no list of (function, time)")
-    baselines = {_integer(function, "baselines"): _number(time, "baselines") for function, time in values}
+    pairs = _pairs(values, "baselines")
+    baselines = {_integer(function, "baselines"): _number(time, "baselines") for function, time in pairs}
     _below(list(baselines), functions, "baselines")
     return baselines
 

@@ -1,4 +1,5 @@
-"""The `.cyprof` file: a fixed head (magic, version, length, checksum), then compressed JSON of parallel arrays.
+"""The `.cyprof` file: a fixed head (magic, version, length, checksum), then compressed JSON of parallel arrays; and what can be
+loaded in its place.
 
 A file may come from anywhere. Nothing in it is executed, its size in memory is bounded, and `content.py` checks every
 value before a Profile is made of it.
@@ -19,6 +20,10 @@ from typing import Any, NoReturn
 from ..errors import RenderError, StoreError
 from ..model import Profile
 from .content import ContentError, from_content, to_content
+from .marshalled import MarshalError, looks_like_stats
+from .pstats_file import LARGEST as LARGEST_STATS
+from .pstats_file import SUFFIXES as STATS_SUFFIXES
+from .pstats_file import stats_profile
 
 SUFFIX = ".cyprof"
 VERSION = 1
@@ -48,14 +53,20 @@ def save(profile: Profile, path: str | os.PathLike[str]) -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
-    """Reads a profile that `save` wrote. Raises StoreError for a file that is missing, foreign, damaged or too new."""
+    """Reads a profile that `save` wrote, or a pstats file, which cProfile writes. Raises StoreError for a file that is missing,
+    foreign, damaged or too new."""
     place = Path(path)
     try:
-        data = place.read_bytes()
+        with place.open("rb") as file:
+            data = file.read(LARGEST_STATS + 1)
+            if not _is_stats(place, data):
+                data += file.read()
     except OSError as error:
         raise StoreError(
             f"{place} cannot be read: {error.strerror or error}.", "Check the name; cyprof run writes such files."
         ) from error
+    if _is_stats(place, data):
+        return _load_stats(place, data)
     payload = _payload(place, data)
     try:
         return from_content(_parse(_unpack(place, payload)))
@@ -64,12 +75,29 @@ def load(path: str | os.PathLike[str]) -> Profile:
 
 
 def is_profile(path: str | os.PathLike[str]) -> bool:
-    """Whether the file begins as a saved profile does. False when it cannot be read."""
+    """Whether the file begins as a saved profile or a pstats file does, or is named as one. False when it cannot be read."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
+            head = file.read(len(MAGIC))
+            return head == MAGIC or _is_stats(Path(path), head)
     except OSError:
         return False
+
+
+def _is_stats(path: Path, data: bytes) -> bool:
+    named = path.name.lower().endswith(STATS_SUFFIXES) and not data.startswith(MAGIC)
+    return named or looks_like_stats(data)
+
+
+def _load_stats(path: Path, data: bytes) -> Profile:
+    if len(data) > LARGEST_STATS:
+        raise StoreError(f"{path} is larger than {LARGEST_STATS >> 20} MB.", "Profile a smaller part of the program.")
+    try:
+        return stats_profile(data, path)
+    except MarshalError as error:
+        raise StoreError(
+            f"{path} holds no valid pstats data: {error}.", f"Make it anew: python -m cProfile -o {path} SCRIPT"
+        ) from error
 
 
 def _payload(path: Path, data: bytes) -> bytes:

@@ -6,6 +6,7 @@ import, called by the user's own function it is a function.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from ..model import NO_PARENT, Function, Profile
@@ -67,13 +68,23 @@ def fold(profile: Profile, options: ViewOptions) -> Contexts:
     """Folds import machinery, standard library and installed packages, each into one entity.
 
     C functions and generated code that a folded function calls go with it, and so does everything that runs for an
-    import, short of the user's own module bodies.
+    import, short of the user's own module bodies. Without call paths a function is one entity, and a C function goes with
+    a group when nothing else calls it.
     """
     probed = probed_packages(profile)
     origins: list[Origin] = [origin_of(function, probed) for function in profile.functions]
     forced = [bool(options.show) and matches(function, options.show) for function in profile.functions]
     builder = _Builder()
     of_node: list[int] = []
+    if not profile.has_paths:
+        titles = [""] * len(origins) if options.everything else _titles_by_callers(profile, origins)
+        for number in profile.tree.function:
+            if titles[number] and not forced[number]:
+                of_node.append(builder.group(titles[number]))
+                builder.folded[of_node[-1]].add(number)
+            else:
+                of_node.append(builder.function(profile.functions[number], origins[number] == "own", forced[number]))
+        return Contexts(builder.entities, of_node, builder.folded)
     for parent, function_id in zip(profile.tree.parent, profile.tree.function, strict=True):
         function, origin = profile.functions[function_id], origins[function_id]
         above = builder.entities[of_node[parent]] if parent != NO_PARENT else None
@@ -85,6 +96,21 @@ def fold(profile: Profile, options: ViewOptions) -> Contexts:
             index = builder.function(function, origin in ("own", "generated"), forced[function_id])
         of_node.append(index)
     return Contexts(builder.entities, of_node, builder.folded)
+
+
+def _titles_by_callers(profile: Profile, origins: list[Origin]) -> list[str]:
+    """By function the group it folds into in every call, "" for none."""
+    titles = [_group_title(function, origin, None) for function, origin in zip(profile.functions, origins, strict=True)]
+    callers: dict[int, set[str]] = defaultdict(set)
+    for edge in profile.edges:
+        callers[edge.callee].add(titles[edge.caller])
+    for node, parent in enumerate(profile.tree.parent):
+        if parent == NO_PARENT and profile.tree.calls[node]:
+            callers[profile.tree.function[node]].add("")
+    for number, found in callers.items():
+        if origins[number] in ("builtin", "generated") and len(found) == 1:
+            titles[number] = next(iter(found))
+    return titles
 
 
 def _group_title(function: Function, origin: Origin, above: Entity | None) -> str:

@@ -35,7 +35,8 @@ def _folded(facts: Facts, selection: Selection) -> str:
     ]
     if not groups:
         return ""
-    return f"Folded: {_some(groups)}. --all unfolds them, --show PATTERN some."
+    twice = "" if facts.profile.has_paths else " What leaves a group and comes back counts twice in its total and its arrows."
+    return f"Folded: {_some(groups)}. --all unfolds them, --show PATTERN some.{twice}"
 
 
 def _left_out(reason: Reason, gone: tuple[int, ...], facts: Facts) -> str:

@@ -46,7 +46,7 @@ def call_graph(profile: Profile, options: ViewOptions, source_line: SourceLine |
     kept = thin_out(found, facts)
     nodes = _function_nodes(selection, facts, source_line) + unseen_nodes(profile)
     edges = _edges(kept, _hot_path(kept, facts), facts)
-    if options.threads:
+    if options.threads and profile.threads:
         thread_nodes, thread_edges = _threads(selection, facts)
         nodes, edges = nodes + thread_nodes, edges + thread_edges
     footer = footer_lines(facts, selection, len(found) - len(kept), indirect=any(link.indirect for link in kept))
@@ -69,7 +69,7 @@ def subtitle(selection: Selection, facts: Facts) -> tuple[str, ...]:
     shown = sum(entities[index].function is not None for index in selection.shown)
     total = len(set(facts.profile.tree.function))
     words = [
-        f"{time_text(run.wall_ns)} wall",
+        f"{time_text(run.wall_ns)} {'wall' if facts.profile.has_paths else 'in all'}",
         f"clock {run.clock}" if run.clock else "",
         f"Python {run.python}" if run.python else "",
         f"Cython {run.cython}" if run.cython else "",
@@ -101,18 +101,19 @@ def _function_nodes(selection: Selection, facts: Facts, source_line: SourceLine 
             nodes.append(_group_node(entity, facts))
             continue
         share = sums.self_ns / whole
+        remark = visible(facts.profile.remarks.get(function.id, ""))
         nodes.append(
             Node(
                 id=_node_id(entity),
                 kind=function.kind,
                 language=language_of(function),
                 title=title_text(function),
-                tooltip=tooltip_text(function),
+                tooltip=tooltip_text(function, remark),
                 place=place_text(function, recursive=sums.primitive_calls != sums.calls),
                 total=time_text(sums.total_ns),
                 own=own_text(sums, whole),
                 calls=calls_text(sums, each=size_of(share) > 0),
-                hot_line=hot_line_text(hottest.get(function.id), sums, whole, source_line),
+                hot_line=remark or hot_line_text(hottest.get(function.id), sums, whole, source_line),
                 level=level(share),
                 size=size_of(share),
                 cluster="" if function.language == "c" else function.module,

@@ -47,9 +47,9 @@ def place_text(function: Function, recursive: bool) -> str:
     return " ".join(words)
 
 
-def tooltip_text(function: Function) -> str:
-    """`module:qualified name (file:line)` whole, on one line."""
-    return visible(function.label)
+def tooltip_text(function: Function, remark: str = "") -> str:
+    """`module:qualified name (file:line)` whole, on one line, and what is to be said of it."""
+    return visible(f"{function.label}: {remark}" if remark else function.label)
 
 
 def own_text(sums: Measures, whole_ns: int) -> str:

@@ -131,7 +131,7 @@ def _why(verdict: Verdict, top: Candidate, at_definition: bool) -> str:
     if at_definition and top.function.kind in ("def", "cpdef"):
         return "entering the function: its arguments are unpacked and converted. Call it less often, or as cdef from Cython."
     if at_definition and top.function.kind == "cdef":
-        return "calling the function and returning from it: let the compiler put it into its callers (inline), or call it less often."
+        return "calling the function and returning: let the compiler put it into its callers (inline), or call it less often."
     if _IMPORT.match(top.text):
         return "an import: what the modules do while they load takes the time."
     if _PARALLEL.match(top.text):

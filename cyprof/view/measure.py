@@ -12,7 +12,11 @@ from .contexts import Contexts
 
 @dataclass(slots=True)
 class Measures:
-    """Calls and times (ns) of one entity. `total_ns` counts each stack once; a group's calls are those into it."""
+    """Calls and times (ns) of one entity. `total_ns` counts each stack once; a group's calls are those into it.
+
+    Without call paths a group's total is the sum of what enters it, from its own time to that of the run: what leaves it and
+    comes back is in it twice.
+    """
 
     calls: int = 0
     primitive_calls: int = 0
@@ -49,14 +53,19 @@ def measure(profile: Profile, contexts: Contexts) -> list[Measures]:
         sums.self_ns += times.best[node]
         sums.least_ns += times.least[node]
         sums.raw_ns += times.raw[node]
-        inside_group = contexts.entities[entity].function is None and parent != NO_PARENT and of_node[parent] == entity
+        group = contexts.entities[entity].function is None
+        inside_group = group and parent != NO_PARENT and of_node[parent] == entity
         if not inside_group:
             sums.calls += tree.calls[node]
             sums.resumes += tree.resumes[node]
         if not depth[entity]:
-            sums.primitive_calls += tree.calls[node]
-            sums.total_ns += profile.node_totals[node]
+            sums.primitive_calls += profile.node_primitive_calls[node]
+            # What a source without call paths states of recursion makes sense for one function, not for several together.
+            sums.total_ns += max(0, profile.node_totals[node]) if group else profile.node_totals[node]
         depth[entity] += 1
+    for each, sums in zip(contexts.entities, found, strict=True):
+        if each.function is None and not profile.has_paths:
+            sums.total_ns = min(max(sums.total_ns, sums.self_ns), profile.self_sum_ns)
     return found
 
 
@@ -94,4 +103,8 @@ def links(profile: Profile, contexts: Contexts, shown: Collection[int]) -> list[
         if not open_links[key]:
             totals[key] += profile.node_totals[node]
         open_links[key] += 1
+    if not profile.has_paths:
+        for key, total in totals.items():
+            if contexts.entities[key[0]].function is None or contexts.entities[key[1]].function is None:
+                totals[key] = min(total, profile.self_sum_ns)
     return [Link(*key, count, resumes[key], totals[key]) for key, count in calls.items()]

@@ -32,13 +32,14 @@ ORDER_NAMES = {
 @dataclass(frozen=True, slots=True)
 class Row:
     """One function. Times in ns. `label` is `filename:lineno(function)`; `wide` says that `least_ns` to `raw_ns` is a
-    range a reader should know of."""
+    range a reader should know of. `kind` is "" where it is not known, `remark` mostly."""
 
     function: Function
     label: str
     kind: str
     times: FunctionTimes
     wide: bool
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,10 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
         Row(
             function=function,
             label=row_label(function, names),
-            kind=kind_text(function),
+            kind=kind_text(function) if profile.has_kinds else "",
             times=times[function.id],
             wide=is_wide(times[function.id].self_min_ns, times[function.id].raw_self_ns, profile.self_sum_ns),
+            remark=visible(profile.remarks.get(function.id, "")),
         )
         for function in kept
     ]
@@ -169,12 +171,17 @@ def kind_text(function: Function) -> str:
 
 def row_label(function: Function, short_names: dict[str, str]) -> str:
     """`filename:lineno(function)`; a C function as pstats writes it, `{method 'dot' of 'numpy.ndarray' objects}`."""
-    name = visible(function.name) or "?"
     if function.language == "c":
-        module = "" if function.module == "builtins" else visible(function.module)
-        owner, _, method = name.rpartition(".")
-        if owner:
-            return f"{{method '{method}' of '{'.'.join(word for word in (module, owner) if word)}' objects}}"
-        return f"{{built-in method {visible(function.module) or 'builtins'}.{name}}}"
+        return f"{{{c_name(function)}}}"
     place = short_names.get(function.file, function.file) or function.module or "~"
-    return f"{visible(place)}:{function.line}({name})"
+    return f"{visible(place)}:{function.line}({visible(function.name) or '?'})"
+
+
+def c_name(function: Function) -> str:
+    """A C function's name as cProfile gives it, without its brackets: `method 'dot' of 'numpy.ndarray' objects`."""
+    name = visible(function.name) or "?"
+    module = "" if function.module == "builtins" else visible(function.module)
+    owner, _, method = name.rpartition(".")
+    if owner:
+        return f"method '{method}' of '{'.'.join(word for word in (module, owner) if word)}' objects"
+    return f"built-in method {module or 'builtins'}.{name}"

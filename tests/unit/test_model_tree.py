@@ -30,7 +30,7 @@ def test_totals_and_edges_of_a_plain_tree() -> None:
     made = profile(tree, "abc")
     assert [t.total_ns for t in made.function_times] == [100, 50, 70]
     assert [t.self_ns for t in made.function_times] == [10, 20, 70]
-    assert made.edges == [Edge(0, 1, 2, 50), Edge(1, 2, 3, 30), Edge(0, 2, 4, 40)]
+    assert made.edges == [Edge(0, 1, 2, 50, 2, 20), Edge(1, 2, 3, 30, 3, 30), Edge(0, 2, 4, 40, 4, 40)]
 
 
 def test_recursion_counts_each_stack_once() -> None:
@@ -43,7 +43,7 @@ def test_recursion_counts_each_stack_once() -> None:
     a, b = made.function_times
     assert (a.calls, a.primitive_calls, a.self_ns, a.total_ns) == (2, 1, 50, 100)
     assert (b.calls, b.primitive_calls, b.self_ns, b.total_ns) == (2, 1, 50, 75)
-    assert made.edges == [Edge(0, 1, 2, 75), Edge(1, 0, 1, 50)]
+    assert made.edges == [Edge(0, 1, 2, 75, 1, 50), Edge(1, 0, 1, 50, 1, 25)]
 
 
 def test_a_call_of_its_own_is_an_edge_to_itself() -> None:
@@ -51,7 +51,7 @@ def test_a_call_of_its_own_is_an_edge_to_itself() -> None:
     outer = tree.add(NO_PARENT, 0, calls=1, self_ns=1)
     middle = tree.add(outer, 0, calls=1, self_ns=1)
     tree.add(middle, 0, calls=1, self_ns=1)
-    assert profile(tree, "a").edges == [Edge(0, 0, 2, 2)]
+    assert profile(tree, "a").edges == [Edge(0, 0, 2, 2, 1, 2)]
 
 
 def test_the_total_time_of_a_line_holds_the_calls_made_from_it() -> None:
