@@ -15,7 +15,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..build import build_loose
 from ..build.cache import kept_in_use
 from ..build.modules import find_sources
 from ..build.overlay import Overlay
@@ -25,6 +24,7 @@ from ..target import Target, held_back, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, to_profile
 from .own import without_own_calls
+from .packages import add_projects, build_all
 from .registry import Progress, Recording, RecordOptions, collector
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
@@ -43,7 +43,7 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
     search_path = program_path(target)
     sources = find_sources(_Start(target), search_path)
     probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)
-    overlay = build_loose(sources, probes, progress, search_path)
+    overlay, projects = build_all(sources, options.packages, probes, progress, search_path)
     progress(f"running {target.title}")
     before = _calibrate()
     started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
@@ -63,7 +63,9 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         with_lines=options.lines,
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
-    return Recording(to_profile({**result, "raw": without_own_calls(result["raw"])}, facts), exit_code)
+    profile = to_profile({**result, "raw": without_own_calls(result["raw"])}, facts)
+    add_projects(profile, projects, result)
+    return Recording(profile, exit_code)
 
 
 class _Start:
