@@ -4,7 +4,7 @@ It stands first on `sys.meta_path` and answers only for modules whose source it 
 other import it costs a look at the listings of the user's own folders, and nothing at all inside installed packages.
 """
 
-# ruff: noqa: PTH100, PTH109, PTH119, PTH120, PTH121, PTH122
+# ruff: noqa: PTH100, PTH109, PTH118, PTH119, PTH120, PTH121, PTH122
 # Paths are plain strings here: every import of the user's program passes, and must not pay for Path.
 from __future__ import annotations
 

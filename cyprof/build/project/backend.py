@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-import sysconfig
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -186,8 +185,3 @@ def _make_shims(folder: Path, environ: dict[str, str]) -> Path:
 def _base_python() -> str:
     base = getattr(sys, "_base_executable", sys.executable)
     return base if len(base) < 100 and " " not in base else shutil.which("python3") or sys.executable
-
-
-def python_headers_there() -> bool:
-    """Whether Python's C headers are installed."""
-    return Path(sysconfig.get_path("include"), "Python.h").is_file()

@@ -254,7 +254,11 @@ class _Attempt:
         words = build.required([]).words
         environment = build.environment(words)
         backend = Backend(
-            build.system, copy, build.settings, self._folder / _LOG, lambda line: build.tell(f"building {build.project.title}: {line}")
+            build.system,
+            copy,
+            build.settings,
+            self._folder / _LOG,
+            lambda line: build.tell(f"building {build.project.title}: {line}"),
         )
         build.tell(f"building {build.project.title}")
         environ = self._environ(environment)

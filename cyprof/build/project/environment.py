@@ -73,7 +73,7 @@ def build_environment(cache: Cache, words: Iterable[str], title: str, progress: 
 
 
 def _install(cache: Cache, folder: Path, words: list[str], title: str) -> None:
-    command = [*pip_command(cache), *pip_words(), "--python", str(folder / "bin" / "python"), "install", *words]
+    command = [*pip_command(cache), *pip_words(), "--python", str(folder / "bin" / "python"), "install", "--no-compile", *words]
     done = subprocess.run(
         command, cwd=folder, env=pip_environ(cache), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,

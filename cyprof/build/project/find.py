@@ -26,7 +26,7 @@ _READY = ".complete"
 @dataclass(frozen=True)
 class Project:
     """A project to build. `source` is its folder; `version` that of the source distribution it came from, "" for a
-    checkout; `key` is what its settings are kept under; `installed` is the distribution it stands for, as it is installed.
+    checkout; `installed_version` that of the distribution it stands for, "" where there is none.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Project:
 
     @property
     def key(self) -> str:
+        """What its settings are kept under."""
         return self.name if self.version else str(self.source)
 
     @property

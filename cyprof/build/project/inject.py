@@ -4,7 +4,7 @@ Executed by the environment's .pth file, outside any package. Whatever starts Cy
 build script in a child process), its compiler is imported as Cython.Compiler.Main, and right after that our hook goes in.
 """
 
-# ruff: noqa: PTH118, PTH120, PTH123
+# ruff: noqa: PTH123
 from __future__ import annotations
 
 import os
@@ -47,8 +47,8 @@ def _install_hook(module: Any) -> None:
         if Options._directive_defaults.get("language_level") is None:
             Options._directive_defaults["language_level"] = 2
     names.show_at(Places(**request["places"]).shown)
-    probes = {name: tuple(value) if isinstance(value, list) else value for name, value in request["probes"].items()}
-    hook.install(hook.ProbeOptions(**probes), Path(request["reports"]))
+    lines, *patterns = (request["probes"][name] for name in ("lines", "only", "without", "modules"))
+    hook.install(hook.ProbeOptions(bool(lines), *map(tuple, patterns)), Path(request["reports"]))
 
 
 def _keep_from_cache(module: Any) -> None:
@@ -121,4 +121,4 @@ class _CyprofWatch:
 
 # A venv's .pth files are read twice (site.venv and site.main).
 if _REQUEST and not any(type(finder).__name__ == _CyprofWatch.__name__ for finder in sys.meta_path):
-    sys.meta_path.insert(0, _CyprofWatch())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _CyprofWatch())

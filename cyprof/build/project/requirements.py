@@ -3,7 +3,6 @@ the versions of the user's own environment of all that brings C headers or .pxd 
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -82,21 +81,17 @@ def settle(requires: Iterable[str], project: str) -> Requirements:
 
 
 def _settle_cython(requirement: Any, settled: Requirements, project: str) -> None:
+    from packaging.specifiers import SpecifierSet
+
     specifier = requirement.specifier
     if requirement.url is not None or any(specifier.contains(version) for version in _VERSIONS):
-        text = str(requirement) if requirement.url is not None else f"Cython{specifier & _OLDEST_SET()}"
+        text = str(requirement) if requirement.url is not None else f"Cython{specifier & SpecifierSet(_OLDEST)}"
         settled.words.append(text)
         return
     settled.words.append(f"Cython{_OLDEST}")
     settled.legacy = not any(specifier.contains(version) for version in _THREE)
     how = ", read as Cython before 3 reads it (legacy_implicit_noexcept)" if settled.legacy else ""
     settled.notes.append(f"{project} asks for Cython{specifier}; it is built with Cython{_OLDEST}, which probes need{how}.")
-
-
-def _OLDEST_SET() -> Any:
-    from packaging.specifiers import SpecifierSet
-
-    return SpecifierSet(_OLDEST)
 
 
 def _like_installed(requirement: Any, settled: Requirements, project: str) -> str:
@@ -109,10 +104,7 @@ def _like_installed(requirement: Any, settled: Requirements, project: str) -> st
         return str(requirement)
     if not any(file.suffix in (".pxd", ".h", ".hpp") for file in dist.files or ()):
         return str(requirement)
-    fits = requirement.specifier.contains(dist.version, prereleases=True)
-    if not fits and name != requirement.name:
-        fits = True
-    if not fits:
+    if name == requirement.name and not requirement.specifier.contains(dist.version, prereleases=True):
         if name != "numpy" or not _is_older_pin(requirement.specifier, dist.version):
             return str(requirement)
         settled.notes.append(f"{project} asks for {requirement}; it is built with the numpy you run, {dist.version}.")
@@ -122,8 +114,3 @@ def _like_installed(requirement: Any, settled: Requirements, project: str) -> st
 def _is_older_pin(specifier: Any, installed: str) -> bool:
     """Whether the requirement wants a numpy 1 and a numpy 2 is installed, on which what numpy 1 builds does not run."""
     return installed.startswith("2.") and not any(specifier.contains(f"2.{minor}.0") for minor in range(10))
-
-
-def versions_of_interest(words: Iterable[str]) -> list[str]:
-    """For a cache key: what the settled words and the running Python come down to."""
-    return [*words, f"{sys.version_info[0]}.{sys.version_info[1]}"]

@@ -5,7 +5,7 @@ optimisation), adds -g, exchanges the -O level when one is asked for, and has C 
 that carries no probes therefore, written anew from its source.
 """
 
-# ruff: noqa: PTH100, PTH110, PTH113, PTH118, PTH119, PTH120, PTH123
+# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120, PTH122, PTH123
 from __future__ import annotations
 
 import os

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cyprof.build.cache import file_digest
-from cyprof.build.job import PROBE_MARK
 
 _LEFT_OUT = {
     ".git", ".hg", ".svn", "__pycache__", ".tox", ".nox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis",
@@ -140,11 +139,3 @@ def _copy(source: Path, target: Path, keep_time: bool) -> None:
 def _inside(aim: str, root: Path, copy: Path) -> Path:
     path = Path(aim)
     return copy / path.relative_to(root) if path.is_relative_to(root) else path
-
-
-def is_probed(path: Path) -> bool:
-    """Whether a file carries the mark of our probes."""
-    try:
-        return PROBE_MARK in path.read_bytes()
-    except OSError:
-        return False
