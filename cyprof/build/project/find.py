@@ -56,7 +56,7 @@ def find_project(text: str, cache: Cache, progress: Callable[[str], None]) -> Pr
             raise UsageError(f"{text!r} names no project.", "Write NAME, or NAME=PATH with the folder of its sources.")
         return _checkout(name, Path(path).expanduser())
     place = Path(text).expanduser()
-    if os.sep in text or text in (".", "..", "~"):
+    if os.sep in text or text in (".", "..", "~") or _holds_project(place):
         return _checkout("", place)
     dist = _installed(text)
     if dist is None:
@@ -78,12 +78,16 @@ def _checkout(name: str, folder: Path) -> Project:
     folder = Path(os.path.realpath(folder))
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder.", "Name the folder that holds the project's pyproject.toml or setup.py.")
-    if not (folder / "pyproject.toml").is_file() and not (folder / "setup.py").is_file():
+    if not _holds_project(folder):
         raise UsageError(
             f"{folder} holds no project: neither pyproject.toml nor setup.py is there.", "Name the folder that holds one."
         )
     dist = _installed(name or _declared_name(folder))
     return Project(_canonical(name or _declared_name(folder)), folder, installed_version=dist.version if dist else "")
+
+
+def _holds_project(folder: Path) -> bool:
+    return (folder / "pyproject.toml").is_file() or (folder / "setup.py").is_file()
 
 
 def _declared_name(folder: Path) -> str:

@@ -62,7 +62,7 @@ def read_tree(root: Path) -> Tree:
 
 def _is_left_out(path: Path) -> bool:
     name = path.name
-    if name in _LEFT_OUT or name.endswith(".egg-info") or (path / "pyvenv.cfg").is_file():
+    if name in _LEFT_OUT or (path / "pyvenv.cfg").is_file():
         return True
     if not _BUILD_FOLDERS.match(name):
         return False
