@@ -217,7 +217,7 @@ def test_a_build_script_that_fails_is_quoted(tmp_path: Path, cache: Path) -> Non
     files = {**BACKENDS["setup.py"], "setup.py": "raise SystemError('the moon is full')\n"}
     write(tmp_path / "checkout", files)
     happened, log = failure(built(tmp_path, cache, "checkout"))
-    assert happened == "cyprof: error: toy cannot be built: SystemError: the moon is full"
+    assert happened == "cyprof: error: checkout cannot be built: SystemError: the moon is full"
     assert "Traceback" in log
 
 
@@ -233,7 +233,7 @@ def test_no_compiler(tmp_path: Path, cache: Path) -> None:
     [
         ({"PIP_NO_INDEX": "1"}, "There is no source distribution of nosuchdist 1.0 on the package index."),
         (
-            {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"},
+            {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"},
             "The sources of nosuchdist 1.0 could not be downloaded: the package index cannot be reached.",
         ),
     ],
