@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,6 +75,8 @@ class _Build:
         key = hashlib.sha256(f"{base}\0{tree.digest}".encode()).hexdigest()[:40]
         entry = self._lookup(key)
         if entry is not None:
+            with contextlib.suppress(OSError):  # a read-only cache is tidied by nobody
+                os.utime(self._cache.root / "projects" / base)  # it holds sources of that build
             return self._built(entry, cached=True)
         check_tools()
         try:

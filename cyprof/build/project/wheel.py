@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from cyprof.build.job import PROBE_MARK
+from cyprof.cython.extension import CYTHON_MARK
 from cyprof.cython.report import REPORT_SUFFIX
 
-_CYTHON_MARK = b"cython_runtime"
 _LIBRARY = re.compile(r"\.(?:so|dylib)(?:\.[\d.]+)?$")
 _NOT_WANTED = "left out by --module"
 
@@ -66,7 +66,7 @@ def _sort(module: str, file: Path, folder: Path, reports: Path, patterns: Sequen
             shutil.copyfile(report, kept)
             contents.modules[module] = [str(file.relative_to(folder)), str(kept.relative_to(folder))]
             return
-    if _CYTHON_MARK not in data:
+    if CYTHON_MARK not in data:
         contents.plain.append(module)
     elif patterns and not any(fnmatchcase(module, pattern) for pattern in patterns):
         contents.unprobed[module] = _NOT_WANTED
