@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -49,7 +50,9 @@ def calls(profile: dict[str, object], module: str) -> dict[str, int]:
     return {one["name"]: one["calls"] for one in functions if one["module"] == module and one["kind"] in compiled}
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "backend", [pytest.param(name, marks=[pytest.mark.every_python] if name == "setuptools" else []) for name in BACKENDS]
+)
 def test_every_backend_gets_probes_and_leaves_the_checkout_alone(backend: str, tmp_path: Path, cache: Path) -> None:
     checkout = write(tmp_path / "checkout", BACKENDS[backend])
     write(tmp_path, {"main.py": SCRIPT})
@@ -130,6 +133,10 @@ def test_lines_of_a_package(tmp_path: Path, cache: Path) -> None:
     assert isinstance(lines, list)
     hits = {one["line"]: one["hits"] for one in lines if one["file"] == str(checkout / "toy" / "kernel.pyx")}
     assert (hits[6], hits[12], hits[13], hits[14]) == (15, 17, 15, 2)
+    # The scores of `cython -a`: the loop is C, and the multiplication by a global name is Python.
+    shown = cyprof(tmp_path, "lines", "run.cyprof", "--all").out
+    assert "the profile holds no annotation scores" not in shown
+    assert re.search(r"py \d+ .*return result \* FACTOR", shown)
 
 
 def test_a_namespace_package_under_pytest(tmp_path: Path, cache: Path) -> None:

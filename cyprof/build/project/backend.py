@@ -25,6 +25,7 @@ from cyprof.build.project.tree import WorkCopy
 _FOLDER = Path(__file__).resolve().parent
 _COMPILERS = ("cc", "gcc", "c++", "g++", "clang", "clang++")
 _EVERY_S = 1.0
+_LONGEST = 90
 _NOISE = re.compile(r"^[\s\W]*$")
 
 
@@ -104,7 +105,7 @@ class Backend:
         now = time.monotonic()
         if now - self._told >= _EVERY_S and not _NOISE.match(line):
             self._told = now
-            self._progress(line)
+            self._progress(line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…")
 
 
 class _Caller:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 from cyprof.build import environment as tools
 from cyprof.build.cache import FORMAT, Cache, Digests, Entry, cannot_write, file_digest
 from cyprof.build.overlay import Built
+from cyprof.build.project.annotate import RECORD_SUFFIX
 from cyprof.build.project.backend import Backend, BackendFailed, build_environ
 from cyprof.build.project.environment import BuildEnvironment, build_environment
 from cyprof.build.project.failure import check_tools, failed, is_own_fault, wants_generated
 from cyprof.build.project.find import Project
+from cyprof.build.project.places import Places
 from cyprof.build.project.requirements import BuildSystem, Requirements, read_build_system, settle
 from cyprof.build.project.settings import Settings
 from cyprof.build.project.tree import Tree, WorkCopy, read_tree
@@ -113,6 +116,8 @@ class _Build:
         wheel = attempt.run(tree)
         contents = take_extensions(wheel, place / "reports", folder, self._settings.modules)
         log = folder / _LOG
+        if self._probes["lines"]:
+            self._add_scores(place, folder, [report for _, report in contents.modules.values()], attempt)
         if not contents.modules:
             raise self._nothing(contents.unprobed, contents.plain, log, key)
         first = next(iter(contents.modules.values()))
@@ -128,6 +133,28 @@ class _Build:
         }  # fmt: skip
         shutil.rmtree(folder / "wheel")
         return self._cache.publish(folder, final, manifest)
+
+    def _add_scores(self, place: Path, folder: Path, reports: list[str], attempt: _Attempt) -> None:
+        """Adds Cython's annotation scores to the reports. Where a module cannot be translated once more it has none."""
+        from cyprof.cython.report import ModuleReport
+
+        places = Places(**self.request(place)["places"])
+        for path in (folder / report for report in reports):
+            report = ModuleReport.read(path)
+            record = place / "reports" / f"{report.module}{RECORD_SUFFIX}"
+            command = [attempt.python, "-I", str(_OWN_FOLDER / "annotate.py"), str(record), str(_OWN_FOLDER.parent.parent)]
+            done = subprocess.run(
+                command, cwd=place / "source", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            )
+            if done.returncode == 0:
+                found = json.loads(done.stdout.splitlines()[-1])
+                report.scores = {
+                    places.shown(file): {int(line): score for line, score in of.items()} for file, of in found.items()
+                }
+                report.write(path.parent)
+            else:
+                with (folder / _LOG).open("a", encoding="utf-8") as log:
+                    log.write(f"cyprof: no annotation scores for {report.module}\n{done.stderr}")
 
     def _notes(self, version: str) -> list[str]:
         notes = list(self._required.notes)
@@ -221,6 +248,7 @@ class _Attempt:
         self._folder = folder
         self._key = key
         self.versions: dict[str, str] = {}
+        self.python = ""
 
     def run(self, tree: Tree) -> Path:
         """The wheel. Raises BuildError."""
@@ -271,7 +299,7 @@ class _Attempt:
             environment = build.environment(build.required(more).words)
             environ = self._environ(environment)
         wheel = backend.build_wheel(environment, environ, wheels)
-        self.versions = environment.versions()
+        self.versions, self.python = environment.versions(), str(environment.python)
         return wheel
 
     def _environ(self, environment: BuildEnvironment) -> dict[str, str]:

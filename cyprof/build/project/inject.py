@@ -4,7 +4,7 @@ Executed by the environment's .pth file, outside any package. Whatever starts Cy
 build script in a child process), its compiler is imported as Cython.Compiler.Main, and right after that our hook goes in.
 """
 
-# ruff: noqa: PTH123
+# ruff: noqa: PTH100, PTH109, PTH123
 from __future__ import annotations
 
 import os
@@ -49,6 +49,46 @@ def _install_hook(module: Any) -> None:
     names.show_at(Places(**request["places"]).shown)
     lines, *patterns = (request["probes"][name] for name in ("lines", "only", "without", "modules"))
     hook.install(hook.ProbeOptions(bool(lines), *map(tuple, patterns)), Path(request["reports"]))
+    if lines:
+        _record_translations(Path(request["reports"]))
+
+
+def _record_translations(folder: Any) -> None:
+    """Leaves beside each report what annotate.py needs to translate the module once more."""
+    import json
+
+    from Cython.Compiler import ModuleNode
+
+    from cyprof.build.project.annotate import RECORD_SUFFIX
+    from cyprof.cython.nodes import wrap_method
+
+    def process_implementation(original: Any, node: Any, choices: Any, result: Any) -> Any:
+        directives = {name: value for name, value in choices.compiler_directives.items() if _is_plain(value)}
+        told = {
+            "source": os.path.abspath(node.pos[0].filename),
+            "module": str(node.full_module_name),
+            "cwd": os.getcwd(),
+            "options": {
+                "include_path": list(choices.include_path),
+                "cplus": bool(choices.cplus),
+                "compiler_directives": {**directives, "profile": False, "linetrace": False},
+                "language_level": choices.language_level,
+                "compile_time_env": choices.compile_time_env,
+            },
+        }
+        folder.mkdir(parents=True, exist_ok=True)
+        name = told["module"].removesuffix(".__init__")
+        if _is_plain(told["options"]["compile_time_env"]):
+            (folder / f"{name}{RECORD_SUFFIX}").write_text(json.dumps(told), encoding="utf-8")
+        return original(node, choices, result)
+
+    wrap_method(ModuleNode.ModuleNode, "process_implementation", process_implementation)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_plain(item) for item in value.values())
+    return value is None or isinstance(value, str | int | float | bool)
 
 
 def _keep_from_cache(module: Any) -> None:
