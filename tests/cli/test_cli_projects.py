@@ -238,6 +238,22 @@ def test_a_build_script_that_fails_is_quoted(tmp_path: Path, cache: Path) -> Non
     assert "Traceback" in log
 
 
+@pytest.mark.parametrize(
+    ("system", "said"),
+    [
+        ('requires = ["no-such-requirement-of-cyprof"]', "What toy needs to be built could not be installed: No matching"),
+        (
+            'requires = ["setuptools>=64"]\nbuild-backend = "nosuch"',
+            "toy cannot be built: ModuleNotFoundError: No module named",
+        ),
+    ],
+)
+def test_a_build_system_that_is_not_there(system: str, said: str, tmp_path: Path, cache: Path) -> None:
+    write(tmp_path / "toy", {"pyproject.toml": f"[build-system]\n{system}\n"})
+    happened, _ = failure(built(tmp_path, cache, "./toy"))
+    assert said in happened
+
+
 def test_no_compiler(tmp_path: Path, cache: Path) -> None:
     write(tmp_path / "checkout", BACKENDS["setuptools"])
     done = built(tmp_path, cache, "checkout", CC="nosuchcompiler")

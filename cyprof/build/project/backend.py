@@ -68,7 +68,8 @@ class Backend:
                 backend_path=list(self._system.backend_path) or None,
                 runner=run,
                 python_executable=str(environment.python),
-            )
+            ),
+            self._log,
         )
 
     def _config(self) -> dict[str, Any]:
@@ -111,8 +112,9 @@ class Backend:
 class _Caller:
     """Turns the errors of pyproject_hooks that mean the backend failed into BackendFailed."""
 
-    def __init__(self, caller: Any) -> None:
+    def __init__(self, caller: Any, log: Path) -> None:
         self._caller = caller
+        self._log = log
 
     def __getattr__(self, name: str) -> Any:
         from pyproject_hooks import BackendUnavailable, HookMissing, UnsupportedOperation
@@ -125,7 +127,9 @@ class _Caller:
                     warnings.simplefilter("ignore")
                     return method(*args)
             except BackendUnavailable as error:
-                raise BackendFailed(f"its build backend cannot be imported: {error.message or error}") from error
+                with self._log.open("a", encoding="utf-8") as log:
+                    log.write(str(error.traceback))
+                raise BackendFailed("its build backend cannot be imported") from error
             except (HookMissing, UnsupportedOperation) as error:
                 raise BackendFailed(f"its build backend builds no wheel: {error}") from error
 
