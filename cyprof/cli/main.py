@@ -19,6 +19,7 @@ COMMANDS = {
     "lines": "hits and time of each line of the Cython functions",
     "stats": "table of functions, as pstats prints it",
     "run": "record only, and look later",
+    "build": "build a project or an installed package with probes",
     "export": "write a recorded run for another tool",
     "doctor": "what can be profiled here, and what mends the rest; is tracing left on?",
     "cache": "what was built: list, size, clear, limit",

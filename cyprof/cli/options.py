@@ -91,6 +91,8 @@ def add_recording(parser: Parser) -> None:
     group.add_argument("--clock", choices=CLOCKS, default="auto", help=meaning)
     again = "run the program a second time, its output thrown away, without the probes whose own cost leaves times open"
     group.add_argument("--calibrate", action="store_true", help=again)
+    package = "see into an installed package too, or into the project at PATH: it is built with probes, once"
+    group.add_argument("--package", action="append", metavar="NAME[=PATH]", help=package)
 
 
 def add_selection(parser: Parser) -> None:
@@ -136,6 +138,7 @@ def record_options(options: Namespace, *, lines: bool, progress: bool) -> Record
         only=tuple(getattr(options, "only", None) or ()),
         progress=progress,
         calibrate=getattr(options, "calibrate", False),
+        packages=tuple(getattr(options, "package", None) or ()),
     )
 
 
@@ -152,6 +155,7 @@ _VIEW = ("min_share", "hide", "show", "everything", "sort", "top", "explain", "o
 def setting_checks() -> dict[str, tuple[str, Callable[[Any], Any]]]:
     """The keys of [tool.cyprof]: for each the option's name in a namespace, and a check that raises ArgumentTypeError."""
     return {
+        "package": ("package", _patterns),
         "only": ("only", _patterns),
         "hide": ("hide", _patterns),
         "show": ("show", _patterns),

@@ -97,6 +97,11 @@ class Session:
             other = OWN_COMMANDS.get(engine)
             hint = f"It belongs to {other}: {other} --engine {engine} ..." if other else f"It can be probes or {stock}."
             raise UsageError(f"{command} has no engine {engine}.", hint)
+        if getattr(self.options, "package", None):
+            raise UsageError(
+                f"{engine} runs on the modules beside the program only, and --package asks for more.",
+                "Leave --package out, or leave out --engine: the probes see into packages.",
+            )
         if self.target.kind == "saved":
             raise UsageError(
                 f"{self.target.value} is a recording, and {engine} can only watch a program that runs.",

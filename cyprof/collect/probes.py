@@ -25,6 +25,7 @@ from ..target import Target, held_back, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, to_profile
 from .own import without_own_calls
+from .packages import add_projects, build_all
 from .registry import Progress, Recording, RecordOptions, collector
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
@@ -41,7 +42,9 @@ def collect(target: Target, options: RecordOptions, progress: Progress) -> Recor
 
 def _collect(target: Target, options: RecordOptions, progress: Progress) -> Recording:
     probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)
-    overlay = build(target, probes, progress)
+    search_path = program_path(target)
+    sources = find_sources(_Start(target), search_path)
+    overlay, projects = build_all(sources, options.packages, probes, progress, search_path)
     progress(f"running {target.title}")
     before = _calibrate()
     started = now()
@@ -57,11 +60,13 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         with_lines=options.lines,
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
-    return Recording(to_profile({**result, "raw": without_own_calls(result["raw"])}, facts), exit_code)
+    profile = to_profile({**result, "raw": without_own_calls(result["raw"])}, facts)
+    add_projects(profile, projects, result)
+    return Recording(profile, exit_code)
 
 
 def build(target: Target, probes: ProbeOptions, progress: Progress) -> Overlay:
-    """Builds what the target reaches. Raises BuildError."""
+    """Builds the loose modules that the target reaches. Raises BuildError."""
     search_path = program_path(target)
     return build_loose(find_sources(_Start(target), search_path), probes, progress, search_path)
 

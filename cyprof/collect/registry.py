@@ -22,6 +22,7 @@ class RecordOptions:
     `lines`: line probes as well, in functions that match `only` (all when empty). `without`: functions left without
     probes. `progress`: whether the program's process, too, tells on stderr what it builds. `calibrate`: run the program a
     second time to settle what the probes' own cost leaves open. `silent`: its input is empty and its output goes nowhere.
+    `packages`: projects that are to be seen too, each as NAME, NAME=PATH or PATH.
     """
 
     clock: Literal["auto", "exact", "sampled"] = "auto"
@@ -31,6 +32,7 @@ class RecordOptions:
     progress: bool = False
     calibrate: bool = False
     silent: bool = False
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,9 @@ class NodePatches:
     def _function(self, original: Any, node: Any, env: Any, code: Any) -> None:
         directives = code.globalstate.directives
         if self.report is None:
-            original(node, env, code)
+            # A module without probes may take in functions of a .pxd that is compiled with them elsewhere.
+            with _directives(code.globalstate, profile=False, linetrace=False):
+                original(node, env, code)
             return
         wanted, lined = self._wanted(node, env, directives)
         node.cyprof_probed = wanted

@@ -91,8 +91,9 @@ def install(lines: bool, report_dir: Path) -> None:
     patches = NodePatches(_every_function, _every_function, marked=False, passed_over=passed_over)
     patches.install()
     _replace_utility_code()
-    force_directives(ProbeOptions(lines=lines))
-    report_modules(patches, report_dir, lambda text: text)
+    options = ProbeOptions(lines=lines, stock=True)
+    force_directives(options)
+    report_modules(patches, report_dir, options, lambda text: text)
     _raise_stop_iteration()
 
 
