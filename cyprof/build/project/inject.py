@@ -47,8 +47,13 @@ def _install_hook(module: Any) -> None:
         if Options._directive_defaults.get("language_level") is None:
             Options._directive_defaults["language_level"] = 2
     names.show_at(Places(**request["places"]).shown)
-    patterns = {name: tuple(request["probes"][name]) for name in ("only", "without", "modules")}
-    options = hook.ProbeOptions(lines=bool(request["probes"]["lines"]), **patterns)
+    probes = request["probes"]
+    options = hook.ProbeOptions(
+        lines=bool(probes["lines"]),
+        only=tuple(probes["only"]),
+        without=tuple(probes["without"]),
+        modules=tuple(probes["modules"]),
+    )
     hook.install(options, Path(request["reports"]))
     if options.lines:
         _record_translations(Path(request["reports"]))
