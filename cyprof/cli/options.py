@@ -130,7 +130,7 @@ def add_general(parser: Parser) -> None:
     group.add_argument("--debug", action="store_true", help="show the traceback of an error, and compilers' whole output")
 
 
-def record_options(options: Namespace, *, lines: bool, progress: bool) -> RecordOptions:
+def record_options(options: Namespace, *, lines: bool, progress: bool, silent: bool = False) -> RecordOptions:
     """How the options want a run recorded."""
     return RecordOptions(
         clock=getattr(options, "clock", "auto"),
@@ -139,6 +139,7 @@ def record_options(options: Namespace, *, lines: bool, progress: bool) -> Record
         progress=progress,
         calibrate=getattr(options, "calibrate", False),
         packages=tuple(getattr(options, "package", None) or ()),
+        silent=silent,
     )
 
 

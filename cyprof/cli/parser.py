@@ -59,6 +59,16 @@ class Parser(argparse.ArgumentParser):
         options = self.parse_args(parts.options)
         return options, self._target(parts, options, tuple(after or ()))
 
+    def read_many(self, words: Sequence[str], defaults: dict[str, Any]) -> tuple[argparse.Namespace, list[str], list[str]]:
+        """The options, several operands as they were typed (one in quotes may hold blanks), and the words behind `--`.
+        Raises UsageError."""
+        before, after = _split(words)
+        parts = _sort(before, self.takes_value(), self.prog, many=True)
+        if parts.foreign:
+            raise self._foreign(parts, after)
+        self.set_defaults(**{name: value for name, value in defaults.items() if self._has(name)})
+        return self.parse_args(parts.options), parts.operands, list(after or ())
+
     def _has(self, name: str) -> bool:
         return any(action.dest == name for action in self._actions)
 
@@ -123,12 +133,15 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str] | None]:
     return words[:place], words[place + 1 :]
 
 
-def _sort(words: list[str], takes_value: dict[str, bool], prog: str) -> _Parts:
+def _sort(words: list[str], takes_value: dict[str, bool], prog: str, many: bool = False) -> _Parts:
     parts = _Parts()
     rest = list(words)
     while rest:
         word = rest.pop(0)
         name, has_value, attached = _option(word, takes_value)
+        if name is None and many and (" " in word or not word.startswith("-")):
+            parts.operands.append(word)
+            continue
         if name is None:
             _sort_other(word, rest, parts)
             continue

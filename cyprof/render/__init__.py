@@ -2,6 +2,7 @@
 
 from .engines_text import engines_text
 from .line_profiler_text import line_profiler_text
+from .diff_text import diff_text
 from .line_text import line_table_text
 from .registry import (
     DrawingError,
@@ -23,6 +24,7 @@ __all__ = [
     "Renderer",
     "check_output",
     "engines_text",
+    "diff_text",
     "find",
     "find_format",
     "formats",

@@ -173,11 +173,7 @@ def _legend(graph: Graph) -> str:
     def note(text: str) -> str:
         return markup.cell(markup.font(text, colours.SOFT_TEXT, small))
 
-    cells = [note("self time ")]
-    for step, (color, least) in enumerate(zip(colours.RAMP, colours.RAMP_FROM, strict=True)):
-        text = "<1" if not step else f"{least * 100:.0f}" + ("+ %" if step == len(colours.RAMP) - 1 else "")
-        swatch = markup.font(text, colours.TEXT, small)
-        cells.append(markup.cell(swatch, "CENTER", border=1, color="#bbbbbb", bgcolor=color, width=24))
+    cells = _change_legend(graph) if any(node.change for node in graph.nodes) else _share_legend(note("self time "))
     cells.append(note("  language "))
     for language in graph.languages:
         if language not in _LANGUAGE_NAMES:
@@ -191,6 +187,26 @@ def _legend(graph: Graph) -> str:
         cells.append(note("  arrow: calls, share of run; wide = long"))
         cells.append(markup.cell(markup.font("dark = hottest path", colours.HOT_EDGE, small)))
     return markup.table(["".join(cells)], border=0, cellborder=0, cellspacing=0, cellpadding=2)
+
+
+def _share_legend(head: str) -> list[str]:
+    cells = [head]
+    for step, (color, least) in enumerate(zip(colours.RAMP, colours.RAMP_FROM, strict=True)):
+        text = "<1" if not step else f"{least * 100:.0f}" + ("+ %" if step == len(colours.RAMP) - 1 else "")
+        swatch = markup.font(text, colours.TEXT, LABEL_SIZE)
+        cells.append(markup.cell(swatch, "CENTER", border=1, color="#bbbbbb", bgcolor=color, width=24))
+    return cells
+
+
+def _change_legend(graph: Graph) -> list[str]:
+    """What the fills of a comparison mean."""
+    present = {node.change for node in graph.nodes}
+    cells = [markup.cell(markup.font("self time ", colours.SOFT_TEXT, LABEL_SIZE))]
+    for change, color in colours.CHANGE_FILL.items():
+        if change in present:
+            name = markup.font("same within noise" if change == "same" else change, colours.TEXT, LABEL_SIZE)
+            cells.append(markup.cell(name, "CENTER", border=1, color="#bbbbbb", bgcolor=color))
+    return cells
 
 
 def _foot(graph: Graph) -> str:
@@ -238,6 +254,8 @@ def _node_label(node: Node) -> str:
     if node.language == "unseen":
         return markup.table(rows, border=0, bgcolor=colours.PAGE, **look)
     fill = colours.FOLDED_FILL if node.kind in ("folded", "thread") and not node.level else colours.RAMP[node.level]
+    if node.change:
+        fill = colours.CHANGE_FILL[node.change]
     border = 3 if node.language == "nogil" and node.level >= 3 else 2 if node.language == "nogil" else 1
     style = {"style": "ROUNDED"} if node.kind in ("folded", "thread", "module") else {}
     color = colours.BORDER[node.language]

@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..errors import RenderError, UsageError
-from ..model import Profile
 from ..view import ViewOptions
 
-Render = Callable[[Profile, ViewOptions], bytes]
+Render = Callable[[Any, ViewOptions], bytes]
+"""Takes a Profile; in the group `diff` a tuple of Comparison."""
 
 FOR_OTHER_VIEWERS = ("export", "stats", "graph")
 """The groups of formats that hold a whole run for another program to show."""
@@ -62,7 +63,7 @@ def renderer(
     needs: tuple[str, ...] = (),
 ) -> Callable[[Render], Render]:
     """Registers a function `(profile, options) -> bytes` for a suffix such as `.json` in one or more groups: `graph`,
-    `export`, `lines`, `stats`. Its name is the suffix without its dot unless one is given. `needs` names packages
+    `export`, `lines`, `stats`, `diff`, `bench`. Its name is the suffix without its dot unless one is given. `needs` names packages
     without which it cannot work. Raises ValueError when the suffix is taken in one of the groups."""
 
     def register(render: Render) -> Render:
@@ -150,22 +151,22 @@ def check_needs(found: Renderer) -> None:
             )
 
 
-def write(profile: Profile, path: Path, options: ViewOptions, group: str | None = None, form: str | None = None) -> Path:
-    """Renders a profile into a file, whole or not at all, and returns its path. `form` names the format where the file's
+def write(subject: Any, path: Path, options: ViewOptions, group: str | None = None, form: str | None = None) -> Path:
+    """Renders a profile, or what else the group takes, into a file, whole or not at all, and returns its path. `form` names the format where the file's
     suffix shall not say it.
 
     Raises UsageError for an unknown suffix and RenderError when drawing or writing fails; after a failed drawing the
     .dot lies beside the output and the hint says where.
     """
     found = find(path, group, form)
-    if found.needs_paths and not profile.has_paths:
+    if found.needs_paths and not subject.has_paths:
         able = " ".join(dict.fromkeys(other.suffix for other in renderers(group) if not other.needs_paths))
         raise RenderError(
-            f"{path} cannot be written: it would hold call paths, and {profile.run.target} tells only who calls whom.",
+            f"{path} cannot be written: it would hold call paths, and {subject.run.target} tells only who calls whom.",
             f"Use one of {able}, or record the program with cyprof run.",
         )
     try:
-        data = found.render(profile, options)
+        data = found.render(subject, options)
     except DrawingError as error:
         kept = path.with_suffix(".dot")
         if kept.exists():  # never over a file that may be the user's own

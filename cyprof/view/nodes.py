@@ -30,6 +30,8 @@ class Node:
     cluster: str = ""
     self_ns: int = 0
     total_ns: int = 0
+    change: str = ""
+    """In a comparison the verdict, which then decides on the fill."""
 
     @property
     def css_class(self) -> str:

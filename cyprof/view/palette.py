@@ -35,6 +35,17 @@ CLUSTER_LINE: dict[Language, str] = {"python": "#c3d5e8", "cython": "#e5d3a3"}
 CLUSTER_TEXT: dict[Language, str] = {"python": "#24568a", "cython": "#755000"}
 FOLDED_FILL = "#f2f2f2"
 
+CHANGE_FILL = {
+    "slower": "#f4a462",
+    "faster": "#93c4ec",
+    "same": "#ffffff",
+    "new": "#fff0a8",
+    "gone": "#dedede",
+    "moved": "#dccdf0",
+    "absorbed": "#dccdf0",
+}
+"""Fill by verdict, in the picture of a comparison: orange and blue are told apart by everybody."""
+
 
 def level(share: float) -> int:
     """The step of the ramp for a share (0 to 1) of self time."""

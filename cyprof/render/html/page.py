@@ -42,13 +42,13 @@ def page_text(profile: Profile, options: ViewOptions, source: SourceProvider | N
     table = line_table(profile, options, source)
     shades = Shades(source)
     tables = {f"f{entry.function.id}": function_table(entry, shades) for entry in table.functions}
-    script = _template("page.js")
-    return _filled(
-        _template("page.html"),
-        TITLE=_text(title_text(table)),
+    script = template("page.js")
+    return filled(
+        template("page.html"),
+        TITLE=text(title_text(table)),
         SCRIPT_HASH="sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        STYLE=_template("page.css"),
-        FACTS="".join(f"<li>{_text(fact)}</li>" for fact in run_facts(table)),
+        STYLE=template("page.css"),
+        FACTS="".join(f"<li>{text(fact)}</li>" for fact in run_facts(table)),
         FUNCTIONS="\n".join(_list_item(entry) for entry in table.functions),
         SUMMARY=_summary(table),
         VIEW=_first_tables(table, tables),
@@ -58,13 +58,15 @@ def page_text(profile: Profile, options: ViewOptions, source: SourceProvider | N
     )
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
+    """A file of this package."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _filled(template: str, **values: str) -> str:
+def filled(page: str, **values: str) -> str:
+    """The page with its places filled."""
     # In one pass: what stands in a value is never taken for a place to fill.
-    return _PLACE.sub(lambda found: values[found.group(1)], template)
+    return _PLACE.sub(lambda found: values[found.group(1)], page)
 
 
 def _json(value: object) -> str:
@@ -72,27 +74,28 @@ def _json(value: object) -> str:
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _text(text: str) -> str:
-    return escape(visible(text))
+def text(words: str) -> str:
+    """Text that is safe in HTML, with what cannot be seen made visible."""
+    return escape(visible(words))
 
 
 def _list_item(entry: FunctionLines) -> str:
-    times, name = entry.times, _text(entry.function.name)
+    times, name = entry.times, text(entry.function.name)
     width = f"{100 * entry.share:.1f}"
     return (
         f'<li data-self="{times.self_ns}" data-total="{times.total_ns}" data-calls="{times.calls}" '
-        f'data-name="{name}" data-place="{_text(f"{entry.function.file}:{entry.function.line}")}">'
-        f'<a href="#f{entry.function.id}" title="{_text(entry.function.label)}"><b>{name}</b> '
-        f"<span>{_text(share_text(entry.share))}</span> <small>{_text(entry.kind)} · {_text(entry.place)}</small> "
+        f'data-name="{name}" data-place="{text(f"{entry.function.file}:{entry.function.line}")}">'
+        f'<a href="#f{entry.function.id}" title="{text(entry.function.label)}"><b>{name}</b> '
+        f"<span>{text(share_text(entry.share))}</span> <small>{text(entry.kind)} · {text(entry.place)}</small> "
         f'<span class="bar"><i style="width:{width}%"></i></span></a></li>'
     )
 
 
 def _summary(table: LineTable) -> str:
     if not table.functions:
-        return f'<section class="summary"><h2>No lines to show</h2><p>{_text(table.message)}</p></section>'
+        return f'<section class="summary"><h2>No lines to show</h2><p>{text(table.message)}</p></section>'
     if not table.first:
-        return f'<section class="summary"><h2>Worth an edit first</h2><p>{_text(table.first_message)}</p></section>'
+        return f'<section class="summary"><h2>Worth an edit first</h2><p>{text(table.first_message)}</p></section>'
     parts = {(entry.function.id, part.file): number for entry in table.functions for number, part in enumerate(entry.parts)}
     rows = "\n".join(_advice(one, parts[one.function.id, one.file]) for one in table.first)
     return (
@@ -108,11 +111,11 @@ def _advice(one: Advice, part: int) -> str:
     row = LineRow(one.line, one.text, self_ns=one.self_ns, share=one.share, run_share=one.share, score=one.score)
     name = one.function.name + (f" and {one.others} more" if one.others else "")
     return (
-        f"<tr><td>{_text(share_text(one.share))}</td><td>{_text(time_text(one.self_ns))}</td>"
+        f"<tr><td>{text(share_text(one.share))}</td><td>{text(time_text(one.self_ns))}</td>"
         f"{heat_cell(row)}{score_cell(row)}"
-        f'<td class="where"><a href="#{line_id(one.function.id, part, one.line)}">{_text(f"{one.place}:{one.line}")}</a>'
-        f"<br>{_text(name)}</td>"
-        f'<td class="what"><code>{_text(one.text) or "&nbsp;"}</code><br><span class="soft">{_text(one.why)}</span></td></tr>'
+        f'<td class="where"><a href="#{line_id(one.function.id, part, one.line)}">{text(f"{one.place}:{one.line}")}</a>'
+        f"<br>{text(name)}</td>"
+        f'<td class="what"><code>{text(one.text) or "&nbsp;"}</code><br><span class="soft">{text(one.why)}</span></td></tr>'
     )
 
 
@@ -133,5 +136,5 @@ def _notes(table: LineTable) -> str:
     lines = [*table.left_out, *(without_text(group) for group in table.without), *map(unseen_text, table.unseen), *table.notes]
     if not lines:
         return ""
-    items = "\n".join(f"<li>{_text(line)}</li>" for line in lines)
+    items = "\n".join(f"<li>{text(line)}</li>" for line in lines)
     return f'<section class="notes"><h2>Left out, and notes</h2>\n<ul>\n{items}\n</ul></section>'

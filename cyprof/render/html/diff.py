@@ -1,0 +1,81 @@
+"""A comparison as one page that works offline and without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...view import ViewOptions
+from ...view.compare import Comparison, LineChange, Row, line_changes
+from ...view.compare import words as say
+from ...view.units import time_text
+from ..line_sources import source_text_of
+from ..registry import renderer
+from .page import filled, template, text
+
+_LEFT = {"verdict", "function", "kind", "source"}
+
+
+@renderer(".html", description="the tables as a page that works offline", groups=("diff",))
+def diff_bytes(found: tuple[Comparison, ...], options: ViewOptions) -> bytes:
+    """The whole page."""
+    del options
+    names = [found[0].before.side.name, *(one.after.side.name for one in found)]
+    page = filled(
+        template("diff.html"),
+        TITLE=text(" → ".join(names)),
+        STYLE=template("page.css"),
+        SECTIONS="\n".join(_section(one, "BCDEFGHIJKLMNOPQRSTUVWXYZ"[min(number, 24)]) for number, one in enumerate(found)),
+        MEANINGS="".join(f"<dt>{word}</dt><dd>{text(meaning)}</dd>" for word, meaning in say.MEANINGS.items()),
+    )
+    return page.encode("utf-8", errors="replace")
+
+
+def _section(found: Comparison, letter: str) -> str:
+    labels = say.labels(found)
+    rows = "\n".join(_row(row, label) for row, label in zip(found.rows, labels, strict=True))
+    changed = line_changes(found, source_text_of)
+    return (
+        f"<section><h1>{text(found.before.side.name)} → {text(found.after.side.name)}</h1>"
+        f"<p>{text(say.side_text('A', found.before))}<br>{text(say.side_text(letter, found.after))}</p>"
+        f"<p>{text(say.pace_text(found))}</p>"
+        f"{_table(['calls', 'self', 'total', 'ratio', 'verdict', 'function', 'kind'], rows)}"
+        f"{_lines(changed)}"
+        f"<ul>{''.join(f'<li>{text(note)}</li>' for note in (say.summary_text(found), *found.notes))}</ul></section>"
+    )
+
+
+def _table(names: Iterable[str], rows: str) -> str:
+    heads = "".join(f'<th scope="col"{_class(name)}>{name}</th>' for name in names)
+    return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody></table></div>'
+
+
+def _class(name: str) -> str:
+    return ' class="left"' if name in _LEFT else ""
+
+
+def _row(row: Row, label: str) -> str:
+    why = f'<span class="why">{text(row.why)}</span>' if row.why else ""
+    numbers = (say.calls_text(row), say.self_text(row), say.total_text(row), say.ratio_text(row.ratio))
+    return (
+        f'<tr class="{row.verdict}">{"".join(f"<td>{text(number)}</td>" for number in numbers)}'
+        f'<td class="left verdict">{text(say.verdict_text(row))}{why}</td>'
+        f'<td class="left"><code>{text(label)}</code></td><td class="left">{text(say.kind_of(row))}</td></tr>'
+    )
+
+
+def _lines(changed: list[LineChange]) -> str:
+    if not changed:
+        return ""
+    rows = "\n".join(_line(line) for line in changed)
+    return f"<h2>Lines</h2>{_table(['hits', 'self', 'ratio', 'verdict', 'function', 'line', 'source'], rows)}"
+
+
+def _line(line: LineChange) -> str:
+    hits = say.change_text(*("" if count is None else f"{count:,}" for count in (line.before_hits, line.after_hits)))
+    own = say.change_text(*("" if ns is None else time_text(ns) for ns in (line.before_ns, line.after_ns)))
+    number = say.change_text(*(str(place or "") for place in (line.before_line, line.after_line)))
+    return (
+        f'<tr class="{line.change}"><td>{hits}</td><td>{own}</td><td>{text(say.ratio_text(line.ratio))}</td>'
+        f'<td class="left verdict">{text(say.VERDICTS[line.change])}</td><td class="left">{text(line.function.name)}</td>'
+        f'<td>{number}</td><td class="left"><code>{text(line.text)}</code></td></tr>'
+    )

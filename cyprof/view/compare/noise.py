@@ -1,0 +1,199 @@
+"""Which of many times differ between two groups of runs, when every run is a little different from the others.
+
+Three ideas, each a sentence:
+
+* **One pace.** A run in which everything is slower alike tells of the machine. Each run is divided by its pace, the median
+  over all functions of how much longer than usual they took. When the paces themselves differ between the groups by more
+  than chance, that is a finding of its own, and stays in the figures.
+* **Shuffle.** A difference is measured in units of the spread within its group. Were the groups alike, any other way to share
+  the runs out between them would be as good: every such way is tried, and the largest of all functions' differences noted.
+  What less than RATE of these reach is called a change. Taking the largest over all functions holds the rate for the whole
+  table, however long it is, and whatever the noise looks like (Westfall and Young, 1993; the steadied unit is that of
+  Tusher and others, 2001).
+* **Few runs.** With fewer than four runs a side there are too few ways. Then a change must stand out from those of all other
+  functions, by a wide margin.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, median
+
+RATE = 0.03
+"""How often a comparison of a program with itself may name any change at all."""
+LEAST_SPREAD = 0.005
+"""Two builds of the same code differ by this much through the places their code lands on."""
+LEAST_FEW = 0.01
+_UNKNOWN_SPREAD = 0.10
+_STEADY = 0.5
+_SURE = 3.0
+"""A change is more than so many times the error that the profiles state themselves, however alike the runs are."""
+_FEWEST_FOR_PACE = 5
+_MOST_SHUFFLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Natural logarithms of one function's time in each run, before and after. `known` is the relative error that the
+    profiles state themselves; `paces` whether the function takes part in finding the pace of the runs."""
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    known: float = 0.0
+    paces: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A difference of logarithms with the half of its interval. Intervals hold for all functions at once."""
+
+    log_ratio: float
+    half_width: float
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A change for each series, that of the pace (None where there are too few functions to find it), the logarithm of each
+    run's pace as it was divided out, and whether there were runs enough to shuffle."""
+
+    changes: tuple[Change, ...]
+    pace: Change | None
+    paces_before: tuple[float, ...]
+    paces_after: tuple[float, ...]
+    shuffled: bool
+
+
+def judge(series: Sequence[Series]) -> Judgement:
+    """Compares two groups of runs in all series at once. Every series has the same number of runs."""
+    if not series:
+        return Judgement((), None, (), (), False)
+    count = len(series[0].before)
+    rows = [[*one.before, *one.after] for one in series]
+    known = [one.known for one in series]
+    paces = _paces([row for row, one in zip(rows, series, strict=True) if one.paces], len(rows[0]))
+    flat = [[x - pace for x, pace in zip(row, paces, strict=True)] for row in rows]
+    has_pace = any(paces)
+    family, errors = ([*flat, paces], [*known, 0.0]) if has_pace else (flat, known)
+    labelings = _labelings(count, len(rows[0]))
+    if labelings:
+        found = _by_shuffling(family, errors, labelings)
+    else:
+        found = _by_standing_out(family, errors, count, has_pace, [one.paces for one in series])
+    pace = found.pop() if has_pace else None
+    if pace is not None and pace.changed:
+        # The whole program changed: that belongs into every function's figure; only the runs' own paces are divided out.
+        found = [_with_pace(change, pace) for change in found]
+        middle = _location(paces[:count]), _location(paces[count:])
+        paces = [x - middle[number >= count] for number, x in enumerate(paces)]
+    return Judgement(tuple(found), pace, tuple(paces[:count]), tuple(paces[count:]), bool(labelings))
+
+
+def _with_pace(change: Change, pace: Change) -> Change:
+    ratio, half = change.log_ratio + pace.log_ratio, change.half_width + pace.half_width
+    return Change(ratio, half, abs(ratio) > half)
+
+
+def _paces(rows: list[list[float]], runs: int) -> list[float]:
+    """The logarithm of each run's pace; zeros where there are too few functions to tell it from their own changes."""
+    if len(rows) < _FEWEST_FOR_PACE:
+        return [0.0] * runs
+    usual = [median(row) for row in rows]
+    return [median(row[run] - middle for row, middle in zip(rows, usual, strict=True)) for run in range(runs)]
+
+
+def _labelings(count: int, runs: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The ways to share the runs out, the true one first; none where they are too few to hold RATE."""
+    ways = math.comb(runs, count)
+    if not count or count == runs or (2 if 2 * count == runs else 1) / ways > RATE:
+        return []
+    if ways <= _MOST_SHUFFLES:
+        chosen = list(combinations(range(runs), count))
+    else:
+        chance = random.Random(0)
+        first = tuple(range(count))
+        chosen = [first, *(tuple(sorted(chance.sample(range(runs), count))) for _ in range(_MOST_SHUFFLES - 1))]
+    return [(way, tuple(sorted(set(range(runs)) - set(way)))) for way in chosen]
+
+
+def _by_shuffling(
+    rows: list[list[float]], known: list[float], labelings: list[tuple[tuple[int, ...], tuple[int, ...]]]
+) -> list[Change]:
+    """Marks changes one after another, the clearest first: each against what shuffling gives for those not yet marked."""
+    import numpy as np  # takes a while to import, and no other command needs it
+
+    values, errors = np.asarray(rows), np.asarray(known)[:, None]
+    kept = [np.sort(values[:, [way[side] for way in labelings]], axis=2) for side in (0, 1)]
+    kept = [side[:, :, : _kept_count(side.shape[2])] for side in kept]
+    own = np.maximum(errors, np.hypot(*(side.std(axis=2) for side in kept)))
+    units = own + _STEADY * np.maximum(LEAST_SPREAD, np.median(own, axis=0))
+    differences = kept[1].mean(axis=2) - kept[0].mean(axis=2)
+    scores = np.abs(differences / units)
+    allowed = int(RATE * len(labelings))
+    left = list(range(len(rows)))
+    limit = 0.0
+    while left:
+        limit = float(np.sort(scores[left].max(axis=0))[-allowed])
+        clearest = max(left, key=lambda index: float(scores[index, 0]))
+        if not scores[clearest, 0] or scores[clearest, 0] < limit - 1e-9:
+            break
+        left.remove(clearest)
+    changes = []
+    for index, error in enumerate(known):
+        ratio, unit = float(differences[index, 0]), float(units[index, 0])
+        least = _SURE * error / math.sqrt(kept[0].shape[2])
+        changed = index not in left and abs(ratio) > least
+        changes.append(Change(ratio, _half(max(limit * unit, least), ratio, changed), changed))
+    return changes
+
+
+def _half(width: float, ratio: float, changed: bool) -> float:
+    """The half width of an interval that holds 0 just when the difference was not called a change."""
+    return min(width, abs(ratio) * 0.999) if changed else max(width, abs(ratio))
+
+
+def _kept_count(count: int) -> int:
+    """All but the slowest fifth: what disturbs a run only ever adds time."""
+    return count - math.ceil(count / 5) if count >= 4 else count
+
+
+def _location(values: Sequence[float]) -> float:
+    return fmean(sorted(values)[: _kept_count(len(values))])
+
+
+def _by_standing_out(
+    rows: list[list[float]], known: list[float], count: int, has_pace: bool, large: list[bool]
+) -> list[Change]:
+    """With few runs: the margin is Student's t with 3 degrees of freedom, for the heavy ends that times have, shared out
+    over the family (Bonferroni), times the usual change of the large functions. The pace is never called changed."""
+    differences = [_location(row[count:]) - _location(row[:count]) for row in rows]
+    sizes = [abs(difference) for difference, is_large in zip(differences, large, strict=False) if is_large]
+    usual = max(LEAST_FEW, 1.4826 * median(sizes)) if len(sizes) >= _FEWEST_FOR_PACE else _UNKNOWN_SPREAD
+    margin = _student3(RATE / 2 / len(rows))
+    found = [
+        Change(difference, margin * math.hypot(usual, error), abs(difference) > margin * math.hypot(usual, error))
+        for difference, error in zip(differences, known, strict=True)
+    ]
+    if has_pace:
+        found[-1] = Change(differences[-1], math.inf, False)
+    return found
+
+
+def _student3(tail: float) -> float:
+    """What Student's t with 3 degrees of freedom exceeds with the probability `tail` (below 0.5)."""
+
+    def above(t: float) -> float:
+        x = t / math.sqrt(3)
+        return 0.5 - (x / (1 + x * x) + math.atan(x)) / math.pi
+
+    low, high = 0.0, 1.0
+    while above(high) > tail:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if above(middle) > tail else (low, middle)
+    return high

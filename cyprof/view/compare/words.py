@@ -1,0 +1,112 @@
+"""The texts of a comparison, the same wherever it is shown."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from ..file_names import file_names
+from ..table import kind_text, row_label
+from ..units import shorten, time_text, visible
+from .sides import Runs
+from .table import Comparison, Ratio, Row
+
+VERDICTS = {
+    "faster": "faster",
+    "slower": "slower",
+    "same": "same within noise",
+    "new": "new",
+    "gone": "gone",
+    "moved": "moved",
+    "absorbed": "absorbed",
+}
+MEANINGS = {
+    "faster": "its self time fell by more than noise does",
+    "slower": "its self time rose by more than noise does",
+    "same within noise": "runs of the same program differ by as much",
+    "new": "only the second side has it",
+    "gone": "only the first side has it",
+    "moved": "written in another language or module, matched by its name; or its time is shown in a callee now",
+    "absorbed": "its self time rose by what a callee had that no probe sees any more: nothing became slower",
+}
+
+
+def verdict_text(row: Row) -> str:
+    """`slower`, `same within noise`, `moved, faster`."""
+    text = VERDICTS[row.verdict]
+    return f"{text}, {VERDICTS[row.change]}" if row.verdict == "moved" and row.change else text
+
+
+def ratio_text(ratio: Ratio | None) -> str:
+    """`1.10 (1.06-1.14)`; `×` is left to the heading. Empty where there is nothing to divide."""
+    if ratio is None:
+        return ""
+    if ratio.high > 1e3 or ratio.low < 1e-3:
+        return f"{_number(ratio.value)} (?)"
+    return f"{_number(ratio.value)} ({_number(ratio.low)}-{_number(ratio.high)})"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
+
+
+def change_text(before: str, after: str) -> str:
+    """`480` where both are the same, `480 → 1,440` else."""
+    return before if before == after else f"{before or '-'} → {after or '-'}"
+
+
+def calls_text(row: Row) -> str:
+    """Calls on both sides."""
+    return change_text(*(f"{side.calls:,}" if side else "" for side in (row.before, row.after)))
+
+
+def self_text(row: Row) -> str:
+    """Self time on both sides."""
+    return change_text(*(time_text(side.self_ns) if side else "" for side in (row.before, row.after)))
+
+
+def total_text(row: Row) -> str:
+    """Total time on both sides."""
+    return change_text(*(time_text(side.total_ns) if side else "" for side in (row.before, row.after)))
+
+
+def labels(found: Comparison) -> list[str]:
+    """For each row `filename:lineno(function)`, or the title of a folded group."""
+    names = file_names(row.function.file for row in found.rows if row.function)
+    return [row_label(row.function, names) if row.function else f"[{row.title}]" for row in found.rows]
+
+
+def kind_of(row: Row) -> str:
+    """The kind of a row's function."""
+    return kind_text(row.function) if row.function else "folded"
+
+
+def side_text(letter: str, runs: Runs) -> str:
+    """`A  train.py: 5 runs, median 2.31 s (2.28 s to 2.60 s)`."""
+    walls = sorted(profile.run.wall_ns for profile in runs.side.profiles)
+    name = shorten(visible(runs.side.name), 70)
+    if len(walls) == 1:
+        return f"{letter}  {name}: 1 run, {time_text(walls[0])}"
+    spread = f"({time_text(walls[0])} to {time_text(walls[-1])})"
+    return f"{letter}  {name}: {len(walls)} runs, median {time_text(median(walls))} {spread}"
+
+
+def pace_text(found: Comparison) -> str:
+    """What is to be said of the program as a whole."""
+    if found.pace is None:
+        return "Too few functions to tell the pace of the machine from changes of the program: times are as they were taken."
+    spread = [factor for side in found.paces for factor in side]
+    runs = f"the runs' own paces, {min(spread):.2f} to {max(spread):.2f}, are divided out"
+    if found.pace_change != "same":
+        return f"The program as a whole is {found.pace_change}: ratio {ratio_text(found.pace)}; {runs}."
+    if not found.shuffled:
+        unknown = "which so few runs cannot tell from the machine's pace"
+        return f"All functions alike: ratio {_number(found.pace.value)}, {unknown}; {runs}."
+    return f"All functions alike: ratio {ratio_text(found.pace)}, same within noise; {runs}."
+
+
+def summary_text(found: Comparison) -> str:
+    """How many rows have which verdict."""
+    counts = {verdict: sum(row.verdict == verdict for row in found.rows) for verdict in VERDICTS}
+    parts = [f"{count} {VERDICTS[verdict]}" for verdict, count in counts.items() if count]
+    text = f"{len(found.rows)} functions compared: {', '.join(parts)}." if parts else "No function is left to compare."
+    return text + (f" {found.left_out:,} smaller ones of others left out (--all compares them)." if found.left_out else "")
