@@ -20,6 +20,7 @@ try:
     from mnist_trainer.idx import DataError
     from mnist_trainer.model import Classifier, MnistMLP
     from mnist_trainer.optimizer import GradientMethod
+    from mnist_trainer.relu import relu
     from mnist_trainer.variable import Variable
 except ModuleNotFoundError as error:
     if error.name == "numpy":
@@ -104,6 +105,13 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--batch", type=positive, default=100, help="images per step, default 100")
     parser.add_argument("--units", type=positive, default=1000, help="units per hidden layer, default 1000")
     parser.add_argument("--seed", type=natural, default=0, help="of weights and order, default 0")
+    parser.add_argument(
+        "--stage",
+        choices=("python", "cython", "cdef", "adam", "fused"),
+        default="fused",
+        help="how much of the trainer is Cython, from none to two loops that matter (default); README.md tells",
+    )
+    parser.add_argument("--relu", choices=("numpy", "naive", "fused"), help="another ReLU than the stage's own")
     return parser.parse_args(arguments)
 
 
@@ -139,9 +147,15 @@ def main(arguments: list[str] | None = None) -> int:
         flush=True,
     )
     rng = np.random.default_rng(options.seed)
-    model = Classifier(MnistMLP(options.units, rng))
+    run, rule, activation = train, Adam, relu
+    if options.stage != "fused" or options.relu:
+        from mnist_stages import parts
+
+        staged, rule, activation = parts(options.stage, options.relu)
+        run = staged or train
+    model = Classifier(MnistMLP(options.units, rng, activation=activation))
     start = time.perf_counter()
-    train(model, Adam(), digits, options.epochs, options.batch, rng)
+    run(model, rule(), digits, options.epochs, options.batch, rng)
     print(f"training took {time.perf_counter() - start:.2f} s")
     return 0
 

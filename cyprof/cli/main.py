@@ -24,6 +24,7 @@ COMMANDS = {
     "doctor": "what can be profiled here, and what mends the rest; is tracing left on?",
     "cache": "what was built: list, size, clear, limit",
     "compare-engines": "the probes, cProfile and line_profiler on one program, side by side",
+    "bench": "variants of one computation, side by side, and why one is slower",
     "diff": "what became faster or slower, and what is noise",
 }
 

@@ -2,6 +2,7 @@
 
 from .engines_text import engines_text
 from .line_profiler_text import line_profiler_text
+from .bench_text import bench_text
 from .diff_text import diff_text
 from .line_text import line_table_text
 from .registry import (
@@ -22,6 +23,7 @@ from .text import stats_text
 __all__ = [
     "DrawingError",
     "Renderer",
+    "bench_text",
     "check_output",
     "engines_text",
     "diff_text",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .functions import accuracy, softmax_cross_entropy
@@ -17,13 +19,16 @@ class MnistMLP(Chain):
     l2: Linear
     l3: Linear
 
-    def __init__(self, units: int, rng: np.random.Generator, n_in: int = 784) -> None:
+    def __init__(
+        self, units: int, rng: np.random.Generator, n_in: int = 784, activation: Callable[[Variable], Variable] = relu
+    ) -> None:
         super().__init__(l1=Linear(n_in, units, rng), l2=Linear(units, units, rng), l3=Linear(units, 10, rng))
+        self.activation = activation
 
     def __call__(self, x: Variable) -> Variable:
         """Return the scores, one row for each image."""
-        h1 = relu(self.l1(x))
-        h2 = relu(self.l2(h1))
+        h1 = self.activation(self.l1(x))
+        h2 = self.activation(self.l2(h1))
         return self.l3(h2)
 
 

@@ -1,0 +1,182 @@
+"""The process that a bench file runs in: `python child.py REQUEST`, where REQUEST is a file of JSON and so is the result."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+_LEAST_S = 0.005
+_FEWEST_ROUNDS = 7
+_COPY_BYTES = 1 << 28
+
+
+def main() -> None:
+    """Does what the request says and writes the result beside it."""
+    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    sys.path[0] = str(Path(request["file"]).resolve().parent)
+    sys.path.append(request["root"])
+    sys.argv = [request["file"]]
+    result = _simulated(request) if request["only"] is not None else _measured(request)
+    Path(request["result"]).write_text(json.dumps(result), encoding="utf-8")
+
+
+def _load(request: dict[str, Any]) -> tuple[list[Any], Callable[[float], tuple[Any, ...]], list[str]]:
+    """The variants, what makes their arguments, and the files of the modules that were compiled for them."""
+    import_module("cyprof.probe._runtime")
+    overlay = import_module("cyprof.build.overlay")
+    # Without any probe: what is timed is what the compiler made of the source.
+    probes = {"lines": False, "only": [], "without": ["*"]}
+    overlay.install(overlay.Overlay({}, probes), build_missing=True)
+    bench = import_module("cyprof.bench")
+    namespace = {"__name__": "__main__", "__file__": request["file"]}
+    code = compile(Path(request["file"]).read_bytes(), request["file"], "exec", dont_inherit=True)
+    exec(code, namespace)
+    current = overlay.current()
+    built = [current.modules[name].extension for name in overlay.loaded() if name in current.modules]
+
+    def arguments(scale: float) -> tuple[Any, ...]:
+        if not bench.setups:
+            return ()
+        function = bench.setups[-1]
+        takes_scale = "scale" in inspect.signature(function).parameters
+        made = function(scale=scale) if takes_scale else function()
+        return made if isinstance(made, tuple) else (made,)
+
+    return bench.variants, arguments, built
+
+
+def _simulated(request: dict[str, Any]) -> dict[str, Any]:
+    """Runs one variant once on small data, or none (-1): a simulator looks on."""
+    variants, arguments, _ = _load(request)
+    made = arguments(request["scale"])
+    if request["only"] >= 0:
+        variants[request["only"]].function(*made)
+    measures = import_module("cyprof.bench.measures")
+    return {"elements": max((int(array.size) for array in measures.arrays(made)), default=0)}
+
+
+def _measured(request: dict[str, Any]) -> dict[str, Any]:
+    variants, arguments, built = _load(request)
+    if not variants:
+        return {"variants": []}
+    made = arguments(1.0)
+    told = [_told(variant, made) for variant in variants]
+    first = next((index for index, one in enumerate(told) if not one["error"]), None)
+    if first is None:
+        return {"variants": told, "built": built}
+    _compare(variants, told, made)
+    running = [index for index, one in enumerate(told) if not one["error"]]
+    calls = [lambda function=variants[index].function: function(*made) for index in running]
+    rounds, roof = _time(calls, request)
+    for number, index in enumerate(running):
+        told[index]["times"] = [row[number] for row in rounds]
+    return {"variants": told, "built": built, "roof": roof}
+
+
+def _told(variant: Any, made: tuple[Any, ...]) -> dict[str, Any]:
+    """The evidence of one variant, from a few calls; the first of them warms it up."""
+    measures = import_module("cyprof.bench.measures")
+    told: dict[str, Any] = {"title": variant.title, "error": "", "times": [], "modules": _modules(variant.function)}
+    try:
+        result = variant.function(*made)
+        told["result_bytes"] = measures.array_bytes(result)
+        told["elements"] = max((int(array.size) for array in measures.arrays([*made, result])), default=0)
+        told["minimum_bytes"] = measures.array_bytes(list(made)) + told["result_bytes"]
+        del result
+
+        def call() -> None:
+            variant.function(*made)
+
+        told["peak_bytes"] = measures.peak_bytes(call)
+        told["faults"], told["system_s"], told["user_s"] = measures.usage(call, 3)
+        try:
+            told["counters"] = measures.counters(call)
+        except measures.NoCountersError as error:
+            told["no_counters"] = str(error)
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        told["error"] = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+    return told
+
+
+def _modules(function: Callable[..., Any]) -> list[str]:
+    """The last names of the modules that a function, or what it names, comes from."""
+    named = [function, *(getattr(function, "__globals__", {}).get(name) for name in _names(function))]
+    modules = {str(getattr(one, "__module__", None) or getattr(one, "__name__", "")) for one in named if one is not None}
+    return sorted(module.rpartition(".")[2] for module in modules)
+
+
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    code = getattr(function, "__code__", None)
+    return tuple(getattr(code, "co_names", ()))
+
+
+def _compare(variants: list[Any], told: list[dict[str, Any]], made: tuple[Any, ...]) -> None:
+    """Notes where results differ from the first variant's that ran."""
+    measures = import_module("cyprof.bench.measures")
+    first: Any = None
+    for variant, one in zip(variants, told, strict=True):
+        if one["error"]:
+            continue
+        result = variant.function(*made)
+        if first is None:
+            first = result
+        one["disagrees"] = measures.disagreement(result, first, made) if first is not result else ""
+
+
+def _time(calls: list[Callable[[], Any]], request: dict[str, Any]) -> tuple[list[list[float]], float]:
+    """Times of every call in each round, and the copy roof in bytes a second. In turns, forwards and backwards, until every
+    ratio to the first is known well enough or the time is up."""
+    result = import_module("cyprof.bench.result")
+    repeats = [_repeats(call) for call in calls]
+    copy, moved = _copier()
+    rounds: list[list[float]] = []
+    fastest_copy = float("inf")
+    gc.disable()
+    end = time.perf_counter() + request["limit"]
+    while len(rounds) < 2 or time.perf_counter() < end:
+        row = [0.0] * len(calls)
+        order = range(len(calls)) if len(rounds) % 2 == 0 else range(len(calls) - 1, -1, -1)
+        for index in order:
+            row[index] = _seconds(calls[index], repeats[index])
+        fastest_copy = min(fastest_copy, _seconds(copy, 1))
+        rounds.append(row)
+        if len(rounds) >= _FEWEST_ROUNDS and all(
+            result.is_known(*result.ratio_interval([r[i] for r in rounds], [r[0] for r in rounds])[1:], request["precision"])
+            for i in range(1, len(calls))
+        ):
+            break
+    gc.enable()
+    return rounds, moved / fastest_copy
+
+
+def _seconds(call: Callable[[], Any], repeats: int) -> float:
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
+
+
+def _repeats(call: Callable[[], Any]) -> int:
+    """How often a call is made in one timing, so that it takes a few ms."""
+    return max(1, int(_LEAST_S / max(1e-9, _seconds(call, 1))))
+
+
+def _copier() -> tuple[Callable[[], Any], int]:
+    import numpy as np
+
+    source = np.ones(_COPY_BYTES // 8)
+    target = np.empty_like(source)
+    return lambda: np.copyto(target, source), 2 * _COPY_BYTES
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What one call of a variant does to the machine, measured in the variant's own process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import struct
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+_PERF_NUMBERS = {"x86_64": 298, "aarch64": 241}
+_EVENTS = {"instructions": 1, "branches": 4, "branch misses": 5, "cache misses": 3}
+_DISABLED_USER_ONLY = 1 | 1 << 5 | 1 << 6
+_ENABLE, _DISABLE, _RESET = 0x2400, 0x2401, 0x2403
+
+
+class NoCountersError(Exception):
+    """The kernel gives no hardware counters; the message says why."""
+
+
+def arrays(values: Any) -> Iterator[Any]:
+    """The arrays among arguments or a result."""
+    if hasattr(values, "nbytes") and hasattr(values, "size"):
+        yield values
+    elif isinstance(values, list | tuple):
+        for value in values:
+            yield from arrays(value)
+
+
+def array_bytes(values: Any) -> int:
+    """The bytes of all arrays among values."""
+    return sum(int(array.nbytes) for array in arrays(values))
+
+
+def peak_bytes(call: Callable[[], Any]) -> int:
+    """The most bytes a call held at once, as tracemalloc sees them: numpy's arrays and Python's objects."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        call()
+        return max(0, tracemalloc.get_traced_memory()[1] - before)
+    finally:
+        tracemalloc.stop()
+
+
+def usage(call: Callable[[], Any], times: int) -> tuple[float, float, float]:
+    """Page faults, system and user time in s, of one call: the mean of several."""
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    for _ in range(times):
+        call()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    spent = (after.ru_minflt - before.ru_minflt, after.ru_stime - before.ru_stime, after.ru_utime - before.ru_utime)
+    return spent[0] / times, spent[1] / times, spent[2] / times
+
+
+def counters(call: Callable[[], Any]) -> dict[str, float]:
+    """Hardware counts of one call. Raises NoCountersError where there are none.
+
+    By perf_event_open, as its manual page has it: one event a descriptor, counting this thread in user mode.
+    """
+    opened = {name: _open(number) for name, number in _EVENTS.items()}
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        for request in (_RESET, _ENABLE):
+            for descriptor in opened.values():
+                libc.ioctl(descriptor, request, 0)
+        call()
+        for descriptor in opened.values():
+            libc.ioctl(descriptor, _DISABLE, 0)
+        return {name: float(struct.unpack("q", os.read(descriptor, 8))[0]) for name, descriptor in opened.items()}
+    finally:
+        for descriptor in opened.values():
+            os.close(descriptor)
+
+
+def _open(event: int) -> int:
+    number = _PERF_NUMBERS.get(platform.machine())
+    if number is None or platform.system() != "Linux":
+        raise NoCountersError(f"no way to ask for them on {platform.system()} {platform.machine()} is known here")
+    attributes = ctypes.create_string_buffer(128)
+    struct.pack_into("IIQ", attributes, 0, 0, 128, event)
+    struct.pack_into("Q", attributes, 40, _DISABLED_USER_ONLY)
+    libc = ctypes.CDLL(None, use_errno=True)
+    descriptor = int(libc.syscall(number, attributes, 0, -1, -1, 0))
+    if descriptor < 0:
+        raise NoCountersError(f"the kernel gives no hardware counters ({os.strerror(ctypes.get_errno())})")
+    return descriptor
+
+
+def disagreement(result: Any, first: Any, arguments: Sequence[Any]) -> str:
+    """Where a result differs from the first variant's, "" where it does not beyond rounding."""
+    import numpy as np
+
+    if not any(True for _ in arrays(first)) or not any(True for _ in arrays(result)):
+        return "" if bool(np.all(result == first)) else f"it gives {_short(result)}, the first {_short(first)}"
+    for mine, other in zip(arrays(result), arrays(first), strict=False):
+        if mine.shape != other.shape:
+            return f"its result has the shape {mine.shape}, the first's {other.shape}"
+        differs = ~np.isclose(np.asarray(mine, float), np.asarray(other, float), rtol=1e-5, atol=1e-8, equal_nan=True)
+        count = int(differs.sum())
+        if count:
+            place = tuple(int(index) for index in np.argwhere(differs)[0])
+            inputs = [array[place] for array in arrays(list(arguments)) if array.shape == mine.shape]
+            where = f"where the input is {_short(inputs[0])}" if inputs else f"at {place}"
+            values = f"it gives {_short(mine[place])}, the first {_short(other[place])}"
+            return f"{count:,} of {mine.size:,} values differ: {where} {values}"
+    return ""
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"

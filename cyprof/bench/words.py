@@ -1,0 +1,107 @@
+"""What a Bench says, in words: one sentence of evidence and one of conclusion for each variant. Pure."""
+
+from __future__ import annotations
+
+from ..view.units import time_text
+from .result import Bench, Variant, is_known
+
+_FAULTY = 0.15
+"""System time above this part of a call is worth a word."""
+_NEAR_ROOF = 0.6
+_GUESSING = 0.1
+"""Mispredicted branches for each element from which on they decide."""
+
+
+def ratio_text(variant: Variant) -> str:
+    """`6.02 (5.95-6.10)`."""
+    if variant.high == float("inf"):
+        return f"{variant.ratio:.2f} (?)"
+    return f"{variant.ratio:.2f} ({variant.low:.2f}-{variant.high:.2f})"
+
+
+def rate(variant: Variant) -> float:
+    """GB/s at the bytes that any way must move."""
+    return variant.evidence.minimum_bytes / variant.seconds / 1e9 if variant.times else 0.0
+
+
+def each(variant: Variant, count: float | None) -> float:
+    """A count for each element."""
+    return (count or 0) / max(1, variant.evidence.elements)
+
+
+def evidence_text(variant: Variant, bench: Bench) -> str:
+    """All that was gathered, each number with its unit."""
+    found = variant.evidence
+    result, peak = each(variant, found.result_bytes), each(variant, found.peak_bytes)
+    parts = [f"moves at least {each(variant, found.minimum_bytes):.1f} B an element, at {rate(variant):.1f} GB/s"
+             f" (copy roof {bench.roof:.1f})"]  # fmt: skip
+    extra = temporaries(variant)
+    parts.append(f"allocates {peak:.1f} B an element, {result:.1f} of it the result" + (f": {extra}" if extra else ""))
+    if found.faults is not None and found.system_s is not None:
+        share = found.system_s / variant.seconds if variant.times else 0
+        parts.append(
+            f"{found.faults:,.0f} page faults and {time_text(found.system_s * 1e9)} of system time ({share:.0%}) a call"
+        )
+    if found.counters:
+        parts.append(", ".join(f"{each(variant, count):.2f} {name}" for name, count in found.counters.items()) + " an element")
+    elif found.mispredicts is not None:
+        parts.append(f"{found.mispredicts:.3f} mispredicted branches an element (simulated by cachegrind)")
+    if found.vectorised or found.scalar:
+        vector = f"vector code at {', '.join(found.vectorised)}" if found.vectorised else "no loop is vector code"
+        parts.append(vector + (f"; scalar at {', '.join(found.scalar)}" if found.scalar else ""))
+    return "; ".join(parts) + "."
+
+
+def temporaries(variant: Variant) -> str:
+    """How many arrays of the result's size lived beside it at most."""
+    found = variant.evidence
+    if not found.peak_bytes or not found.result_bytes:
+        return ""
+    count = round((found.peak_bytes - found.result_bytes) / found.result_bytes)
+    return f"{count} temporary array{'s' if count != 1 else ''} of its size at a time" if count > 0 else ""
+
+
+def conclusion(variant: Variant, bench: Bench) -> str:
+    """What most likely decides on the time, told only from the evidence."""
+    if variant.error:
+        return f"It raised {variant.error}; it is left out of the timing."
+    found = variant.evidence
+    causes = []
+    if found.mispredicts is not None and found.mispredicts >= _GUESSING:
+        causes.append(f"the processor guesses {found.mispredicts:.2f} branches an element wrong")
+    if found.system_s is not None and variant.times and found.system_s >= _FAULTY * variant.seconds:
+        part = found.system_s / variant.seconds
+        causes.append(f"{part:.0%} of its time the kernel makes pages for fresh arrays")
+    if temporaries(variant):
+        causes.append(f"it makes {temporaries(variant)}, each of them written and read again")
+    if bench.roof and rate(variant) >= _NEAR_ROOF * bench.roof:
+        causes.append(
+            f"it moves memory at {rate(variant) / bench.roof:.0%} of the copy roof, so fewer bytes are the only way on"
+        )
+    first = _first(bench)
+    if first is not None and variant is not first and variant.ratio > 1.1:
+        more = found.minimum_bytes / max(1, first.evidence.minimum_bytes)
+        if more > 1.2:
+            causes.append(f"it has to move {more:.1f} times the bytes of {first.title}")
+    if not causes:
+        return "Nothing gathered here stands out: its time is its own arithmetic, or what was not gathered."
+    text = "; ".join(causes)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _first(bench: Bench) -> Variant | None:
+    return next((variant for variant in bench.variants if variant.times), None)
+
+
+def end_text(bench: Bench) -> str:
+    """How well the ratios are known."""
+    timed = [variant for variant in bench.variants if variant.times]
+    if not timed:
+        return "No variant ran."
+    if bench.known:
+        return f"{bench.rounds} rounds; every ratio is known to {bench.precision:.0%}."
+    loose = [variant.title for variant in timed[1:] if not is_known(variant.low, variant.high, bench.precision)]
+    return (
+        f"{bench.rounds} rounds, then the time was up: the ratios of {', '.join(loose)} are not known to {bench.precision:.0%}; "
+        "a quieter machine or a longer --limit helps."
+    )
