@@ -43,11 +43,11 @@ if numexpr is not None:
 
     @variant(title="numexpr X>=0")
     def numexpr_compare(x: np.ndarray) -> np.ndarray:
-        return numexpr.evaluate("x >= 0").view("i1")
+        return numexpr.evaluate("x >= 0", {"x": x}).view("i1")
 
     @variant(title="numexpr (X>=0)+0")
     def numexpr_plus(x: np.ndarray) -> np.ndarray:
-        return numexpr.evaluate("(x >= 0) + 0")
+        return numexpr.evaluate("(x >= 0) + 0", {"x": x})
 
 
 @variant(title="Cython, int8")

@@ -8,7 +8,8 @@ import json
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,8 @@ def main() -> None:
     Path(request["result"]).write_text(json.dumps(result), encoding="utf-8")
 
 
-def _load(request: dict[str, Any]) -> tuple[list[Any], Callable[[float], tuple[Any, ...]], list[str]]:
-    """The variants, what makes their arguments, and the files of the modules that were compiled for them."""
+def _load(request: dict[str, Any]) -> tuple[list[Any], Callable[[float], tuple[Any, ...]], list[tuple[str, str]]]:
+    """The variants, what makes their arguments, and the extensions compiled for them with their sources."""
     import_module("cyprof.probe._runtime")
     overlay = import_module("cyprof.build.overlay")
     # Without any probe: what is timed is what the compiler made of the source.
@@ -40,7 +41,8 @@ def _load(request: dict[str, Any]) -> tuple[list[Any], Callable[[float], tuple[A
     code = compile(Path(request["file"]).read_bytes(), request["file"], "exec", dont_inherit=True)
     exec(code, namespace)
     current = overlay.current()
-    built = [current.modules[name].extension for name in overlay.loaded() if name in current.modules]
+    found = [current.modules[name] for name in overlay.loaded() if name in current.modules]
+    built = [(module.extension, module.source) for module in found]
 
     def arguments(scale: float) -> tuple[Any, ...]:
         if not bench.setups:
@@ -74,7 +76,7 @@ def _measured(request: dict[str, Any]) -> dict[str, Any]:
         return {"variants": told, "built": built}
     _compare(variants, told, made)
     running = [index for index, one in enumerate(told) if not one["error"]]
-    calls = [lambda function=variants[index].function: function(*made) for index in running]
+    calls = [partial(variants[index].function, *made) for index in running]
     rounds, roof = _time(calls, request)
     for number, index in enumerate(running):
         told[index]["times"] = [row[number] for row in rounds]
@@ -132,7 +134,7 @@ def _compare(variants: list[Any], told: list[dict[str, Any]], made: tuple[Any, .
         one["disagrees"] = measures.disagreement(result, first, made) if first is not result else ""
 
 
-def _time(calls: list[Callable[[], Any]], request: dict[str, Any]) -> tuple[list[list[float]], float]:
+def _time(calls: Sequence[Callable[[], Any]], request: dict[str, Any]) -> tuple[list[list[float]], float]:
     """Times of every call in each round, and the copy roof in bytes a second. In turns, forwards and backwards, until every
     ratio to the first is known well enough or the time is up."""
     result = import_module("cyprof.bench.result")

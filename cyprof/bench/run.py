@@ -21,7 +21,7 @@ from .vectorised import vectorised
 Progress = Callable[[str], None]
 _CHILD = Path(__file__).with_name("child.py")
 _ROOT = Path(__file__).resolve().parent.parent.parent
-_SMALL = 0.002
+_SMALL = 0.02
 _SIMULATION_S = 240
 _MISPREDICTED = re.compile(r"Mispredicts:\s+([\d,]+)")
 
@@ -47,7 +47,10 @@ def run(path: Path, options: BenchOptions, progress: Progress) -> Bench:
                 f"{path} has no variants.", "Mark functions in it: from cyprof.bench import variant, and @variant above each."
             )
         simulated = _simulations(path, Path(folder), told, options, progress)
-    compiled = [(Path(extension).name.partition(".")[0], vectorised(Path(extension))) for extension in told.get("built", ())]
+    compiled = [
+        (Path(extension).name.partition(".")[0], vectorised(Path(extension), Path(source)))
+        for extension, source in told.get("built", ())
+    ]
     return _bench(path, told, simulated, compiled, options)
 
 

@@ -7,10 +7,11 @@ import shlex
 import subprocess
 from pathlib import Path
 
+_LOOP = re.compile(r"\s*(?:for|while)\b")
 _SAID = re.compile(r"^(?P<file>[^:\n]+\.(?:pyx|pxd|pxi|py)):(?P<line>\d+):\d+: (?P<what>optimized|missed): (?P<text>.*)$", re.M)
 
 
-def vectorised(extension: Path) -> tuple[list[str], list[str], str]:
+def vectorised(extension: Path, source: Path) -> tuple[list[str], list[str], str]:
     """Lines of vectorised loops, of loops that were tried and stayed scalar, and why nothing is known ("" else).
 
     gcc compiles the module's C once more as the log of its build says, and reports with -fopt-info-vec.
@@ -25,15 +26,24 @@ def vectorised(extension: Path) -> tuple[list[str], list[str], str]:
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, cwd=folder)
     if done.returncode:
         return [], [], "the C compiler failed when it was asked"
+    lines = {source.name: source.read_text(encoding="utf-8", errors="replace").splitlines()}
     good: dict[str, None] = {}
     bad: dict[str, None] = {}
     for said in _SAID.finditer(done.stderr):
+        if not _is_loop(said["file"], int(said["line"]), lines):
+            continue  # code of Cython's own, for a line that is no loop
         place = f"{Path(said['file']).name}:{said['line']}"
         if said["what"] == "optimized" and "loop vectorized" in said["text"]:
             good[place] = None
         elif said["what"] == "missed" and "couldn't vectorize loop" in said["text"]:
             bad[place] = None
     return list(good), [place for place in bad if place not in good], ""
+
+
+def _is_loop(file: str, line: int, lines: dict[str, list[str]]) -> bool:
+    """Whether a line of the module's source is in or at a loop: gcc names the loop's line or one of its body."""
+    text = lines.get(Path(file).name, [])
+    return 0 < line <= len(text) and any(_LOOP.match(above) for above in text[max(0, line - 2) : line])
 
 
 def _command(folder: Path) -> list[str] | None:

@@ -38,10 +38,8 @@ def evidence_text(variant: Variant, bench: Bench) -> str:
     extra = temporaries(variant)
     parts.append(f"allocates {peak:.1f} B an element, {result:.1f} of it the result" + (f": {extra}" if extra else ""))
     if found.faults is not None and found.system_s is not None:
-        share = found.system_s / variant.seconds if variant.times else 0
-        parts.append(
-            f"{found.faults:,.0f} page faults and {time_text(found.system_s * 1e9)} of system time ({share:.0%}) a call"
-        )
+        spent = f"{time_text(found.system_s * 1e9)} of system time ({_system_share(variant):.0%})"
+        parts.append(f"{found.faults:,.0f} page faults and {spent} a call")
     if found.counters:
         parts.append(", ".join(f"{each(variant, count):.2f} {name}" for name, count in found.counters.items()) + " an element")
     elif found.mispredicts is not None:
@@ -69,15 +67,13 @@ def conclusion(variant: Variant, bench: Bench) -> str:
     causes = []
     if found.mispredicts is not None and found.mispredicts >= _GUESSING:
         causes.append(f"the processor guesses {found.mispredicts:.2f} branches an element wrong")
-    if found.system_s is not None and variant.times and found.system_s >= _FAULTY * variant.seconds:
-        part = found.system_s / variant.seconds
-        causes.append(f"{part:.0%} of its time the kernel makes pages for fresh arrays")
+    if _system_share(variant) >= _FAULTY and found.faults:
+        causes.append(f"{_system_share(variant):.0%} of its time the kernel makes pages for fresh arrays")
     if temporaries(variant):
         causes.append(f"it makes {temporaries(variant)}, each of them written and read again")
     if bench.roof and rate(variant) >= _NEAR_ROOF * bench.roof:
-        causes.append(
-            f"it moves memory at {rate(variant) / bench.roof:.0%} of the copy roof, so fewer bytes are the only way on"
-        )
+        part = f"{rate(variant) / bench.roof:.0%}"
+        causes.append(f"it moves memory at {part} of the copy roof, so fewer bytes are the only way on")
     first = _first(bench)
     if first is not None and variant is not first and variant.ratio > 1.1:
         more = found.minimum_bytes / max(1, first.evidence.minimum_bytes)
@@ -87,6 +83,14 @@ def conclusion(variant: Variant, bench: Bench) -> str:
         return "Nothing gathered here stands out: its time is its own arithmetic, or what was not gathered."
     text = "; ".join(causes)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _system_share(variant: Variant) -> float:
+    """System time as a part of the processor time of a call."""
+    found = variant.evidence
+    if found.system_s is None or found.user_s is None:
+        return 0.0
+    return found.system_s / max(1e-9, found.system_s + found.user_s)
 
 
 def _first(bench: Bench) -> Variant | None:
@@ -101,7 +105,5 @@ def end_text(bench: Bench) -> str:
     if bench.known:
         return f"{bench.rounds} rounds; every ratio is known to {bench.precision:.0%}."
     loose = [variant.title for variant in timed[1:] if not is_known(variant.low, variant.high, bench.precision)]
-    return (
-        f"{bench.rounds} rounds, then the time was up: the ratios of {', '.join(loose)} are not known to {bench.precision:.0%}; "
-        "a quieter machine or a longer --limit helps."
-    )
+    unknown = f"the ratios of {', '.join(loose)} are not known to {bench.precision:.0%}"
+    return f"{bench.rounds} rounds, then the time was up: {unknown}; a quieter machine or a longer --limit helps."
