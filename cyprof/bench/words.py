@@ -8,6 +8,7 @@ from .result import Bench, Variant, is_known
 _FAULTY = 0.15
 """System time above this part of a call is worth a word."""
 _NEAR_ROOF = 0.6
+_OVER_ROOF = 1.25
 _GUESSING = 0.1
 """Mispredicted branches for each element from which on they decide."""
 
@@ -71,9 +72,11 @@ def conclusion(variant: Variant, bench: Bench) -> str:
         causes.append(f"{_system_share(variant):.0%} of its time the kernel makes pages for fresh arrays")
     if temporaries(variant):
         causes.append(f"it makes {temporaries(variant)}, each of them written and read again")
-    if bench.roof and rate(variant) >= _NEAR_ROOF * bench.roof:
-        part = f"{rate(variant) / bench.roof:.0%}"
-        causes.append(f"it moves memory at {part} of the copy roof, so fewer bytes are the only way on")
+    part = rate(variant) / bench.roof if bench.roof else 0.0
+    if part >= _OVER_ROOF:
+        causes.append(f"its data fit into the processor's caches, at {part:.1f} times the copy roof of memory")
+    elif part >= _NEAR_ROOF:
+        causes.append(f"it moves memory at {part:.0%} of the copy roof, so fewer bytes are the only way on")
     first = _first(bench)
     if first is not None and variant is not first and variant.ratio > 1.1:
         more = found.minimum_bytes / max(1, first.evidence.minimum_bytes)
