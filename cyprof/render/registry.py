@@ -19,7 +19,9 @@ from ..errors import RenderError, UsageError
 from ..view import ViewOptions
 
 Render = Callable[[Any, ViewOptions], bytes]
-"""Takes a Profile; in the group `diff` a tuple of Comparison."""
+"""Takes a Profile; in the group `diff` a tuple of Comparison, in `bench` a Bench."""
+_OF_OTHERS = {"diff", "bench"}
+"""The groups that take no profile."""
 
 FOR_OTHER_VIEWERS = ("export", "stats", "graph")
 """The groups of formats that hold a whole run for another program to show."""
@@ -120,7 +122,7 @@ def find(path: Path, group: str | None = None, form: str | None = None) -> Rende
         return find_format(form, group)
     fitting = [found for found in renderers(group) if path.name.lower().endswith(found.suffix)]
     if not fitting:
-        known = " ".join(dict.fromkeys(found.suffix for found in renderers(group)))
+        known = " ".join(dict.fromkeys(found.suffix for found in candidates))
         what = f"the suffix {path.suffix}" if path.suffix else "a name without a suffix"
         raise UsageError(f"{path} cannot be written: {what} is not known here.", f"Use one of {known}.")
     return max(fitting, key=lambda found: len(found.suffix))
