@@ -53,11 +53,8 @@ def _run(target: Target, options: RecordOptions, progress: Progress) -> Recordin
 
 def quietness(profile: Profile) -> float:
     """The part, 0 to 1, of the time the main thread wanted the processor that it had it; 1 where that is not known."""
-    if not profile.threads or not profile.threads[0].cpu_ns:
-        return 1.0
-    main, tree = profile.threads[0], profile.tree
-    waited = sum(wait for wait, thread in zip(tree.wait_ns, tree.thread, strict=True) if thread == main.id)
-    return min(1.0, main.cpu_ns / max(1, main.wall_ns - waited))
+    delayed = profile.delayed_ns
+    return profile.threads[0].cpu_ns / (profile.threads[0].cpu_ns + delayed) if delayed else 1.0
 
 
 def _all_quiet(sides: list[list[Recording]], runs: int) -> bool:

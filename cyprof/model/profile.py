@@ -155,6 +155,15 @@ class Profile:
         return max(1, sum(self.node_times.best))
 
     @cached_property
+    def delayed_ns(self) -> int:
+        """How long the main thread was ready to run while other programs had the processor; 0 where that is not known."""
+        if not self.threads or not self.threads[0].cpu_ns:
+            return 0
+        main = self.threads[0]
+        waited = sum(wait for wait, thread in zip(self.tree.wait_ns, self.tree.thread, strict=True) if thread == main.id)
+        return max(0, main.wall_ns - waited - main.cpu_ns)
+
+    @cached_property
     def function_times(self) -> list[FunctionTimes]:
         """Calls and times per function, by function id."""
         tree, times = self.tree, self.node_times

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from statistics import median
 
 from ..labels import language_of, module_label, place_text, title_text, tooltip_text
 from ..measure import Link, links
 from ..nodes import Cluster, Edge, Graph, Node
+from ..options import USER_FUNCTIONS_KEPT
 from ..palette import BORDER
-from ..units import shorten, time_text, visible
+from ..units import count_text, percent_text, shorten, time_text, visible
 from .sides import Key, Runs
 from .table import Comparison, Row
 from .words import calls_text, change_text, kind_of, pace_text, ratio_text, self_text, side_text, summary_text, verdict_text
 
 MOST_EDGES = 90
+_LEAST_SHARE = 0.005
 _Pair = tuple[str, str]
 
 
 def change_graph(found: Comparison) -> Graph:
     """The picture of a comparison. Edges are those of each side's run of middle length."""
+    summary = summary_text(found)
+    found, hidden = _drawn(found)
     nodes = [_node(f"n{number}", row) for number, row in enumerate(found.rows)]
     edges = _edges(found)
     joined = {end for edge in edges for end in (edge.tail, edge.head)}
     # A function that nothing calls and that calls nothing shown is kept: it may be the only one.
     present = {node.language for node in nodes}
     lone = sum(node.id not in joined for node in nodes)
-    footer = [pace_text(found), summary_text(found), *found.notes]
+    footer = [pace_text(found), summary, *found.notes]
+    if hidden:
+        under = f"under {percent_text(100 * _LEAST_SHARE)} of the run left out of the picture"
+        footer.append(f"{count_text(hidden, 'function')} {under}; the table has all.")
     if lone and edges:
         footer.append("A box without an arrow is reached through functions that are left out.")
     return Graph(
@@ -39,6 +47,22 @@ def change_graph(found: Comparison) -> Graph:
         languages=tuple(language for language in BORDER if language in present),
         message="" if nodes else "No function is left to compare.",
     )
+
+
+def _drawn(found: Comparison) -> tuple[Comparison, int]:
+    """The comparison with the rows that a picture has room for, and how many it has not: of many only those that changed by,
+    or take, a share that can be seen."""
+    if len(found.rows) <= USER_FUNCTIONS_KEPT:
+        return found, 0
+    sides = [[side for side in (row.before, row.after) if side] for row in found.rows]
+    whole = max(1, *(sum(side.self_ns for row in found.rows if (side := getattr(row, name))) for name in ("before", "after")))
+    rows = [
+        row
+        for row, present in zip(found.rows, sides, strict=True)
+        if max(side.total_ns if row.function and row.function.kind != "module" else side.self_ns for side in present)
+        >= _LEAST_SHARE * whole
+    ]
+    return replace(found, rows=tuple(rows)), len(found.rows) - len(rows)
 
 
 def _node(name: str, row: Row) -> Node:

@@ -31,6 +31,7 @@ LEAST_FEW = 0.01
 _UNKNOWN_SPREAD = 0.10
 _STEADY = 0.5
 _SURE = 3.0
+_SURE_FEW = 4.0
 """A change is more than so many times the error that the profiles state themselves, however alike the runs are."""
 _FEWEST_FOR_PACE = 5
 _MOST_SHUFFLES = 1000
@@ -38,13 +39,18 @@ _MOST_SHUFFLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Natural logarithms of one function's time in each run, before and after. `known` is the relative error that the
-    profiles state themselves; `paces` whether the function takes part in finding the pace of the runs."""
+    """Natural logarithms of one function's time in each run, before and after.
+
+    `known` is the relative error that the profiles state themselves, `stolen` by how much the logarithm changes when all the
+    time that other programs took from a run falls into this function; `paces` whether the function takes part in finding
+    the pace of the runs.
+    """
 
     before: tuple[float, ...]
     after: tuple[float, ...]
     known: float = 0.0
     paces: bool = True
+    stolen: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +86,7 @@ def judge(series: Sequence[Series]) -> Judgement:
     has_pace = any(paces)
     family, errors = ([*flat, paces], [*known, 0.0]) if has_pace else (flat, known)
     labelings = _labelings(count, len(rows[0]))
-    if labelings:
-        found = _by_shuffling(family, errors, labelings)
-    else:
-        found = _by_standing_out(family, errors, count, has_pace, [one.paces for one in series])
+    found = _by_shuffling(family, errors, labelings) if labelings else _by_standing_out(family, errors, count, has_pace, series)
     pace = found.pop() if has_pace else None
     if pace is not None and pace.changed:
         # The whole program changed: that belongs into every function's figure; only the runs' own paces are divided out.
@@ -166,29 +169,30 @@ def _location(values: Sequence[float]) -> float:
 
 
 def _by_standing_out(
-    rows: list[list[float]], known: list[float], count: int, has_pace: bool, large: list[bool]
+    rows: list[list[float]], known: list[float], count: int, has_pace: bool, series: Sequence[Series]
 ) -> list[Change]:
-    """With few runs: the margin is Student's t with 3 degrees of freedom, for the heavy ends that times have, shared out
+    """With few runs nothing shows how much of a difference is other programs' doing, so all they took is allowed for. The
+    margin beyond that is Student's t with 5 degrees of freedom, for the heavy ends that times have, shared out
     over the family (Bonferroni), times the usual change of the large functions. The pace is never called changed."""
     differences = [_location(row[count:]) - _location(row[:count]) for row in rows]
-    sizes = [abs(difference) for difference, is_large in zip(differences, large, strict=False) if is_large]
+    sizes = [abs(difference) for difference, one in zip(differences, series, strict=False) if one.paces]
     usual = max(LEAST_FEW, 1.4826 * median(sizes)) if len(sizes) >= _FEWEST_FOR_PACE else _UNKNOWN_SPREAD
-    margin = _student3(RATE / 2 / len(rows))
-    found = [
-        Change(difference, margin * math.hypot(usual, error), abs(difference) > margin * math.hypot(usual, error))
-        for difference, error in zip(differences, known, strict=True)
-    ]
+    margin = _student(RATE / 2 / len(rows)) * usual
+    stolen = [*(one.stolen for one in series), 0.0]
+    halves = [math.hypot(margin, _SURE_FEW * error) + more for error, more in zip(known, stolen, strict=False)]
+    found = [Change(difference, half, abs(difference) > half) for difference, half in zip(differences, halves, strict=True)]
     if has_pace:
         found[-1] = Change(differences[-1], math.inf, False)
     return found
 
 
-def _student3(tail: float) -> float:
-    """What Student's t with 3 degrees of freedom exceeds with the probability `tail` (below 0.5)."""
+def _student(tail: float) -> float:
+    """What Student's t with 5 degrees of freedom exceeds with the probability `tail` (below 0.5)."""
 
     def above(t: float) -> float:
-        x = t / math.sqrt(3)
-        return 0.5 - (x / (1 + x * x) + math.atan(x)) / math.pi
+        x = t / math.sqrt(5)
+        part = 1 / (1 + x * x)
+        return 0.5 - (x * part * (1 + 2 / 3 * part) + math.atan(x)) / math.pi
 
     low, high = 0.0, 1.0
     while above(high) > tail:

@@ -55,6 +55,11 @@ class Runs:
         """One field of a function in every run; 0 where it did not run."""
         return [int(getattr(run[key], field)) if key in run else 0 for run in self.measures]
 
+    @property
+    def delayed_ns(self) -> float:
+        """How long other programs kept a run from the processor, in the mean."""
+        return sum(profile.delayed_ns for profile in self.side.profiles) / len(self.side.profiles)
+
     def median(self, key: Key, field: str) -> int:
         """The median of a field over the runs."""
         return round(median(self.values(key, field)))

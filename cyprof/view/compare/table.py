@@ -166,6 +166,7 @@ def _series(pair: Pair, first: Runs, second: Runs, lost: Moved | None = None, ga
         before=tuple(map(_log, before)),
         after=tuple(map(_log, after)),
         known=math.hypot(first.error(pair.before), second.error(pair.after)),
+        stolen=math.log1p((first.delayed_ns + second.delayed_ns) / max(FLOOR_NS, min(*before, *after))),
         paces=large and not pair.moved and not lost and not gained,
     )
 
