@@ -120,7 +120,9 @@ def find(path: Path, group: str | None = None, form: str | None = None) -> Rende
     none does."""
     if form is not None:
         return find_format(form, group)
-    fitting = [found for found in renderers(group) if path.name.lower().endswith(found.suffix)]
+    # Without a group a profile is meant, and not what other groups take.
+    candidates = [found for found in renderers(group) if group is not None or not _OF_OTHERS.issuperset(found.groups)]
+    fitting = [found for found in candidates if path.name.lower().endswith(found.suffix)]
     if not fitting:
         known = " ".join(dict.fromkeys(found.suffix for found in candidates))
         what = f"the suffix {path.suffix}" if path.suffix else "a name without a suffix"
@@ -154,8 +156,8 @@ def check_needs(found: Renderer) -> None:
 
 
 def write(subject: Any, path: Path, options: ViewOptions, group: str | None = None, form: str | None = None) -> Path:
-    """Renders a profile, or what else the group takes, into a file, whole or not at all, and returns its path. `form` names the format where the file's
-    suffix shall not say it.
+    """Renders a profile, or what else the group takes, into a file, whole or not at all, and returns its path. `form` names
+    the format where the file's suffix shall not say it.
 
     Raises UsageError for an unknown suffix and RenderError when drawing or writing fails; after a failed drawing the
     .dot lies beside the output and the hint says where.
