@@ -1,9 +1,9 @@
 """From what is shown to bytes. One small module for each format; each registers itself."""
 
-from .engines_text import engines_text
-from .line_profiler_text import line_profiler_text
 from .bench_text import bench_text
 from .diff_text import diff_text
+from .engines_text import engines_text
+from .line_profiler_text import line_profiler_text
 from .line_text import line_table_text
 from .registry import (
     DrawingError,
@@ -25,8 +25,8 @@ __all__ = [
     "Renderer",
     "bench_text",
     "check_output",
-    "engines_text",
     "diff_text",
+    "engines_text",
     "find",
     "find_format",
     "formats",

@@ -65,8 +65,8 @@ def renderer(
     needs: tuple[str, ...] = (),
 ) -> Callable[[Render], Render]:
     """Registers a function `(profile, options) -> bytes` for a suffix such as `.json` in one or more groups: `graph`,
-    `export`, `lines`, `stats`, `diff`, `bench`. Its name is the suffix without its dot unless one is given. `needs` names packages
-    without which it cannot work. Raises ValueError when the suffix is taken in one of the groups."""
+    `export`, `lines`, `stats`, `diff`, `bench`. Its name is the suffix without its dot unless one is given. `needs` names
+    packages without which it cannot work. Raises ValueError when the suffix is taken in one of the groups."""
 
     def register(render: Render) -> Render:
         for group in groups:
