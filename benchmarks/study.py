@@ -41,6 +41,14 @@ def main() -> None:
     options = _options()
     FIGURES.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if options.only != "relu":
+        trainer(options)
+    if options.only != "mnist":
+        relu(options)
+
+
+def trainer(options: argparse.Namespace) -> None:
+    """The figures of the first experiment."""
     taken = record(options)
     write("stages.md", stages_table(taken, options))
     write("counts.md", counts_table(taken["python"].profiles[0], options))
@@ -50,6 +58,10 @@ def main() -> None:
         if after in ("fused", "naive"):
             render.write((found,), FIGURES / f"diff-{before}-{after}.png", ViewOptions(), "diff")
     render.write(taken["fused"].profiles[0], FIGURES / "mnist.png", ViewOptions(), "graph")
+
+
+def relu(options: argparse.Namespace) -> None:
+    """The figures of the second experiment."""
     bench = run_bench(ROOT / "examples" / "relu_derivative.py", BenchOptions(limit=options.limit), print)
     write("relu.txt", render.bench_text(bench).replace(f"{ROOT}/", ""))
     rows = [
@@ -62,7 +74,7 @@ def main() -> None:
         for one in bench.variants
         if one.times
     ]
-    write("relu.md", table(("variant", "ms", "ratio here", "ratio in the original"), rows) + stamp(options))
+    write("relu.md", table(("variant", "ms", "ratio here", "ratio in the original"), rows) + stamp(f"{bench.rounds} rounds"))
 
 
 def _options() -> argparse.Namespace:
@@ -71,6 +83,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=90.0)
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--only", choices=("mnist", "relu"))
     return parser.parse_args()
 
 
@@ -102,7 +115,7 @@ def stages_table(taken: dict[str, Taken], options: argparse.Namespace) -> str:
         times = [f"{median(_of(profile, name)[1] for profile in profiles):.3f}" for name in FUNCTIONS[:3]]
         rows.append((stage, f"{median(whole):.2f} ({min(whole):.2f}-{max(whole):.2f})", *times, ORIGINAL[stage]))
     heads = ("stage", "run, s", *(f"{name}, s" for name in FUNCTIONS[:3]), "original, 20 epochs")
-    return table(heads, rows) + stamp(options)
+    return table(heads, rows) + stamp(_how(options))
 
 
 def counts_table(profile: Profile, options: argparse.Namespace) -> str:
@@ -117,7 +130,7 @@ def counts_table(profile: Profile, options: argparse.Namespace) -> str:
         assert count == expected, f"{name}: {count} calls, {expected} expected"
         rows.append((f"`{name}`", formula, f"{count:,}", f"{ORIGINAL_CALLS[name]:,}"))
     note = f"\nU = {steps:,} training steps, V = {tests:,} test steps, F = U + V. The original: U = 12,000, V = 2,000.\n"
-    return table(("function", "formula", "calls here", "calls in the original"), rows) + note + stamp(options)
+    return table(("function", "formula", "calls here", "calls in the original"), rows) + note + stamp(_how(options))
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -126,13 +139,17 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stamp(options: argparse.Namespace) -> str:
+def _how(options: argparse.Namespace) -> str:
+    return f"{options.runs} runs of {options.epochs} epoch{'s' * (options.epochs > 1)} each"
+
+
+def stamp(how: str) -> str:
     """What the figures were measured on."""
     names = [line.partition(":")[2].strip() for line in _lines(Path("/proc/cpuinfo")) if line.startswith("model name")]
     when = datetime.date.today().isoformat()
     load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     words = (names[0] if names else platform.machine(), f"{os.cpu_count()} processors", f"Python {platform.python_version()}",
-             f"numpy {np.__version__}", f"{options.runs} runs of {options.epochs} epochs each", load, when)  # fmt: skip
+             f"numpy {np.__version__}", how, load, when)  # fmt: skip
     return f"\n*Measured by `make study`: {', '.join(word for word in words if word)}.*\n"
 
 
