@@ -76,6 +76,8 @@ def add_recording(parser: Parser) -> None:
     group.add_argument("--clock", choices=CLOCKS, default="auto", help=meaning)
     again = "run the program a second time, its output thrown away, without the probes whose own cost leaves times open"
     group.add_argument("--calibrate", action="store_true", help=again)
+    alone = "record the program's own process only, none that it starts"
+    group.add_argument("--no-children", action="store_false", dest="children", help=alone)
 
 
 def add_selection(parser: Parser) -> None:
@@ -121,6 +123,7 @@ def record_options(options: Namespace, *, lines: bool, progress: bool) -> Record
         only=tuple(getattr(options, "only", None) or ()),
         progress=progress,
         calibrate=getattr(options, "calibrate", False),
+        children=getattr(options, "children", True),
     )
 
 
@@ -147,6 +150,7 @@ def setting_checks() -> dict[str, tuple[str, Callable[[Any], Any]]]:
         "all": ("everything", _truth),
         "threads": ("threads", _truth),
         "calibrate": ("calibrate", _truth),
+        "children": ("children", _truth),
         "explain": ("explain", _truth),
         "quiet": ("quiet", _truth),
     }

@@ -10,10 +10,10 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from ..build import build_loose
 from ..build.cache import kept_in_use
@@ -21,10 +21,12 @@ from ..build.modules import find_sources
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
+from ..inside import VARIABLE
 from ..target import Target, held_back, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, to_profile
-from .own import without_own_calls
+from .part import UNKNOWN, WHOLE
+from .processes import Leavings, signal_name
 from .registry import Progress, Recording, RecordOptions, collector
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
@@ -47,13 +49,15 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
     progress(f"running {target.title}")
     before = _calibrate()
     started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
-    with tempfile.TemporaryDirectory(prefix="cyprof-") as folder:
-        exit_code = _run(target, options, overlay, Path(folder))
-        result = _result(Path(folder))
-    if "error" in result:
-        raise BuildError(*result["error"])
-    if "raw" not in result:
-        return Recording(None, exit_code, _lost(exit_code))
+    with _run_folder() as folder:
+        exit_code = _run(target, options, overlay, folder)
+        left = Leavings(folder, time.time_ns())
+        error = left.error
+        if error is not None:
+            raise BuildError(*error)
+        if not left.parts:
+            return Recording(None, exit_code, _lost(exit_code, left.disk_is_full))
+        result = left.result(overlay)
     facts = Facts(
         target=target.title,
         argv=(*target.words, *target.args),
@@ -63,7 +67,21 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         with_lines=options.lines,
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
-    return Recording(to_profile({**result, "raw": without_own_calls(result["raw"])}, facts), exit_code)
+    return Recording(to_profile(result, facts), exit_code, remark=_remark(exit_code, left.parts[0].state))
+
+
+@contextlib.contextmanager
+def _run_folder() -> Iterator[Path]:
+    """A folder of this run alone, where its processes leave what they recorded."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="cyprof-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise CollectError(
+            f"No temporary folder could be made for the recording: {error.strerror or error}.",
+            "Free some space, or set TMPDIR to a folder that you can write.",
+        ) from error
+    with folder as path:
+        yield Path(path)
 
 
 class _Start:
@@ -95,15 +113,18 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path)
             "clock": options.clock,
             "lines": options.lines,
             "progress": options.progress,
-            "result": str(folder / "result"),
+            "folder": str(folder),
+            "children": options.children,
+            "python": sys.implementation.cache_tag,
             "lifeline": lifeline,
             "parent": os.getpid(),
             "unblock": held_back(),
         }
-        path = folder / "request"
+        path = folder / "settings"
         path.write_bytes(marshal.dumps(request))
         command = [sys.executable, *interpreter_flags(), str(_CHILD), str(path)]
-        return run_process(command, os.environ, silent=options.silent)
+        environ = {**os.environ, VARIABLE: str(folder)} if options.children else os.environ
+        return run_process(command, environ, silent=options.silent)
 
 
 @contextlib.contextmanager
@@ -127,35 +148,34 @@ def _above_standard_streams(descriptor: int) -> int:
     return moved
 
 
-def _result(folder: Path) -> dict[str, Any]:
-    """What the program's process left behind; empty when that is nothing."""
-    try:
-        data = (folder / "result").read_bytes()
-    except FileNotFoundError:
-        return {}
-    result = marshal.loads(data)
-    assert isinstance(result, dict)
-    return result
+def _remark(exit_code: int, state: int) -> str:
+    """What the user should know of a program that was ended from outside; "" for any other."""
+    if exit_code >= 0 or state == WHOLE:
+        return ""
+    what = "crashed" if -exit_code in _CRASHES else "was ended"
+    until = "up to then" if state != UNKNOWN else "up to a moment before"
+    return f"The program {what} ({signal_name(-exit_code)}); the profile shows what it did {until}."
 
 
-def _lost(exit_code: int) -> CollectError:
+def _lost(exit_code: int, disk_is_full: bool) -> CollectError:
+    if disk_is_full:
+        return CollectError(
+            "The recording could not be written: the disk is full.", "Free some space, or set TMPDIR to a folder that has some."
+        )
     if exit_code < 0:
-        try:
-            name = signal.Signals(-exit_code).name
-        except ValueError:
-            name = f"signal {-exit_code}"
+        name = signal_name(-exit_code)
         if -exit_code in _CRASHES:
             return CollectError(
                 f"The program crashed ({name}), and its profile was lost with it.",
                 "See whether it crashes without cyprof too, and where: python -X faulthandler and the same arguments.",
             )
         return CollectError(
-            f"The program was ended by {name}, and its profile was lost with it.",
-            "End it with Ctrl-C (SIGINT) to get a profile of what it did so far.",
+            f"The program was ended by {name} before anything was written down.",
+            "What it did is written down from its first tenth of a second on; let it run longer, or end it with Ctrl-C.",
         )
     return CollectError(
-        f"The program left with exit code {exit_code} without giving its profile back (os._exit or os.exec).",
-        "A profile is written when a program returns, raises or calls sys.exit.",
+        f"The program left with exit code {exit_code} without giving its profile back.",
+        "A profile is written when a program returns, raises, or calls sys.exit or os._exit.",
     )
 
 

@@ -22,6 +22,7 @@ class RecordOptions:
     `lines`: line probes as well, in functions that match `only` (all when empty). `without`: functions left without
     probes. `progress`: whether the program's process, too, tells on stderr what it builds. `calibrate`: run the program a
     second time to settle what the probes' own cost leaves open. `silent`: its input is empty and its output goes nowhere.
+    `children`: record the processes that the program starts, too.
     """
 
     clock: Literal["auto", "exact", "sampled"] = "auto"
@@ -31,18 +32,21 @@ class RecordOptions:
     progress: bool = False
     calibrate: bool = False
     silent: bool = False
+    children: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
     """What came of a run. `exit_code` is the program's, negative for the signal it died by, 0 for a saved profile.
 
-    `profile` is None when the program ended without giving one back; `lost` says why then.
+    `profile` is None when the program ended without giving one back; `lost` says why then. `remark` is a sentence for the
+    user where the profile goes less far than the run.
     """
 
     profile: Profile | None
     exit_code: int = 0
     lost: CollectError | None = None
+    remark: str = ""
 
 
 Collector = Callable[[Target, RecordOptions, Progress], Recording]

@@ -4,7 +4,7 @@ from .calltree import NO_PARENT, CallTree
 from .cost import NodeTimes, ProbeCost
 from .function import CYTHON_KINDS, KINDS, Function, Kind
 from .lines import LineRecords, LineTimes
-from .profile import Edge, FunctionTimes, Profile, Run, Stated, Thread, Unseen
+from .profile import Edge, FunctionTimes, Process, Profile, Run, Stated, Thread, Unseen
 
 __all__ = [
     "CYTHON_KINDS",
@@ -19,6 +19,7 @@ __all__ = [
     "LineTimes",
     "NodeTimes",
     "ProbeCost",
+    "Process",
     "Profile",
     "Run",
     "Stated",
