@@ -56,7 +56,7 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         if error is not None:
             raise BuildError(*error)
         if not left.parts:
-            return Recording(None, exit_code, _lost(exit_code, left.disk_is_full))
+            return Recording(None, exit_code, _lost(exit_code, left.no_room))
         result = left.result(overlay)
     facts = Facts(
         target=target.title,
@@ -157,10 +157,11 @@ def _remark(exit_code: int, state: int) -> str:
     return f"The program {what} ({signal_name(-exit_code)}); the profile shows what it did {until}."
 
 
-def _lost(exit_code: int, disk_is_full: bool) -> CollectError:
-    if disk_is_full:
+def _lost(exit_code: int, no_room: bool) -> CollectError:
+    if no_room:
         return CollectError(
-            "The recording could not be written: the disk is full.", "Free some space, or set TMPDIR to a folder that has some."
+            "The recording could not be written: the disk is full, or files may not grow that large.",
+            "Free some space, or set TMPDIR to a folder that has some.",
         )
     if exit_code < 0:
         name = signal_name(-exit_code)

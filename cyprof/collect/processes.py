@@ -36,9 +36,9 @@ class Leavings:
         return tuple(marshal.loads(path.read_bytes())) if path.is_file() else None
 
     @property
-    def disk_is_full(self) -> bool:
-        """Whether there is no room for what was recorded."""
-        return shutil.disk_usage(self._folder).free < 1 << 20
+    def no_room(self) -> bool:
+        """Whether what was recorded could not be written."""
+        return (self._folder / "unwritten").exists() or shutil.disk_usage(self._folder).free < 1 << 20
 
     def result(self, overlay: Overlay) -> dict[str, Any]:
         """The recording of all processes, as `to_profile` takes it. `overlay` is the one the program began with."""
@@ -71,6 +71,8 @@ class Leavings:
         running = [part for part in self.parts if ends[id(part)] == "running"]
         killed = [part for part in self.parts if ends[id(part)] == "killed"]
         notes = []
+        if self.no_room:
+            notes.append("The end of the recording could not be written: the disk is full.")
         if running:
             notes.append(f"Still running when the program ended, and shown up to then or little less: {_some(running)}.")
         if killed:

@@ -98,13 +98,22 @@ def _recorder(folder: str, overlay: finder.Overlay) -> Callable[[], None]:
             return  # a fork that is not to be recorded
         # The program is over, and this takes a moment.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        runtime.stop()
+        if not runtime.stop():
+            _refuse(folder)
         _write_info(folder, overlay)
         while signal.sigtimedwait([signal.SIGINT], 0) is not None:
             pass  # it has nothing left to interrupt
         signal.pthread_sigmask(signal.SIG_SETMASK, before - {signal.SIGINT})  # python may be about to end itself by it
 
     return record
+
+
+def _refuse(folder: str) -> None:
+    """Leaves word that the recording could not be written: an empty file takes no room."""
+    try:
+        os.close(os.open(os.path.join(folder, "unwritten"), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except OSError:
+        return  # no room even for that
 
 
 def _write_info(folder: str, overlay: finder.Overlay) -> None:

@@ -24,7 +24,7 @@ static bool is_crash(int number) {
 static void on_death(int number, siginfo_t *about, void *context) {
     (void)context;
     int error = errno;
-    if (is_recording() && process.pid == getpid() && watcher_runs()) {
+    if (process.pid == getpid() && !process_fork_pending()) {
         __atomic_store_n(&asked, number, __ATOMIC_RELEASE);
         for (int i = 0; i < PATIENCE_MS && !__atomic_load_n(&answered, __ATOMIC_ACQUIRE); i++) usleep(1000);
     }
@@ -58,8 +58,9 @@ void deaths_begin(void) {
     }
 }
 
-/* Gives back the signals that are still ours. */
+/* The recording is over and written: who waits goes on, and the signals that are still ours are given back. */
 void deaths_end(void) {
+    __atomic_store_n(&answered, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < DEADLY; i++) {
         struct sigaction now;
         if (taken[i] && !sigaction(deadly[i], NULL, &now) && (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_death)

@@ -20,6 +20,7 @@ static char folder[512];
 static char part[600], draft[608];      /* the file this process writes, and its name until it is whole */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t next_ns;
+static int last_state;
 static bool fork_pending, follows_forks;
 
 bool process_keeps_parts(void) { return folder[0] != 0; }
@@ -45,7 +46,7 @@ void process_begin(bool forked) {
     process.parent = getppid();
     process.started_ns = (uint64_t)now.tv_sec * BILLION + (uint64_t)now.tv_nsec;
     process.forked = forked;
-    process.parts_failed = false;
+    last_state = ENDED_UNKNOWN;
     next_ns = now_ns() + FIRST_LOOK_NS;
     snprintf(part, sizeof part, "%s/%lld-%llu.part", folder, process.pid, (unsigned long long)process.started_ns);
     snprintf(draft, sizeof draft, "%s.draft", part);
@@ -88,6 +89,8 @@ bool process_checkpoint(int state) {
     snapshot taken = {0};
     sigset_t all, before;
     if (!folder[0] || fork_pending) return false;
+    /* After os._exit there is still a moment for the watcher. */
+    last_state = state == ENDED_UNKNOWN ? last_state : state;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);    /* as in registry_enter */
     bool done = lock_soon(&writing);
@@ -97,12 +100,11 @@ bool process_checkpoint(int state) {
     }
     done = lock_soon(&registry_lock);
     if (done) {
-        done = snapshot_take(&taken, now_ns(), state);
+        done = snapshot_take(&taken, now_ns(), last_state);
         pthread_mutex_unlock(&registry_lock);
     }
     done = done && write_part(&taken);
     snapshot_release(&taken);
-    process.parts_failed = !done;
     pthread_mutex_unlock(&writing);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return done;

@@ -85,7 +85,6 @@ static void end_recording(void) {
     frames_end();
     watcher_stop();
     threads_end();
-    deaths_end();
     __atomic_store_n(&recording.active, 0, __ATOMIC_RELEASE);
 }
 
@@ -106,9 +105,20 @@ static PyObject *runtime_stop(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
     if (!is_recording()) return PyErr_SetString(PyExc_RuntimeError, "no recording is in progress"), NULL;
     (void)threads_current();    /* in a forked child with nothing recorded yet, it begins here */
-    uint64_t end = now_ns();
+    if (!process_keeps_parts()) {
+        uint64_t end = now_ns();
+        end_recording();
+        return recorded(end);
+    }
+    /* A signal that comes meanwhile waits, on every thread, until all is written. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     end_recording();
-    return process_keeps_parts() ? PyBool_FromLong(process_checkpoint(ENDED_WHOLE)) : recorded(end);
+    bool written = process_checkpoint(ENDED_WHOLE);
+    deaths_end();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return PyBool_FromLong(written);
 }
 
 PyDoc_STRVAR(recording_doc, "recording()\n\nWhether a recording is in progress in this process.");

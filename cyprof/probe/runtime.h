@@ -148,7 +148,6 @@ typedef struct {
     long long pid, parent;
     uint64_t started_ns;            /* since the epoch */
     bool forked;
-    bool parts_failed;              /* the last part could not be written */
     unsigned name_looks;            /* how often its name was looked for, plus one; 0: no more */
     char name[128];
 } process_state;
