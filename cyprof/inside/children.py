@@ -7,18 +7,22 @@ what it sends them: that works where cyprof is not installed as a wheel.
 """
 
 # ruff: noqa: PTH119
-from __future__ import annotations
-
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from cyprof.inside import VARIABLE
 from cyprof.probe import _runtime as runtime  # type: ignore[attr-defined]
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 _ENVIRONMENT = 5
 """Where the environment stands among the arguments of `_posixsubprocess.fork_exec` (3.11 to 3.13)."""
+
+_ENVIRONMENT_OF_OS = 2
+"""And among those of os.posix_spawn."""
 
 _started: list[str] = []
 
@@ -30,17 +34,18 @@ def started() -> list[str]:
 
 def hide_variable() -> str | None:
     """Takes the variable out of what the program sees as its environment; returns the folder it names."""
-    shown: Any = os.environ
-    value: bytes | None = shown._data.pop(shown.encodekey(VARIABLE), None)
+    shown = os.environ
+    value = shown._data.pop(shown.encodekey(VARIABLE), None)  # type: ignore[attr-defined]
     return None if value is None else os.fsdecode(value)
 
 
-def watched(root: str, folder: str) -> dict[str, Callable[[], None]]:
+def watched(root: str, folder: str) -> "dict[str, Callable[[], None]]":
     """By module name what is to be done just before the program imports it."""
 
     def spawn() -> None:
         _tell_multiprocessing(root, folder)
 
+    _adapt_starts(folder)
     watch = {
         "subprocess": lambda: _tell_subprocesses(folder),
         "multiprocessing.popen_spawn_posix": spawn,
@@ -51,16 +56,29 @@ def watched(root: str, folder: str) -> dict[str, Callable[[], None]]:
     return watch
 
 
+def _adapt_starts(folder: str) -> None:
+    """Has programs that are started with an environment of their own, by functions of os, get the variable in it."""
+
+    def adapt(arguments: "tuple[Any, ...]") -> "tuple[Any, ...]":
+        _note(arguments[1:2])
+        if len(arguments) != _ENVIRONMENT_OF_OS + 1 or not hasattr(arguments[_ENVIRONMENT_OF_OS], "keys"):
+            return arguments
+        return (*arguments[:_ENVIRONMENT_OF_OS], {**arguments[_ENVIRONMENT_OF_OS], VARIABLE: folder})
+
+    for name in ("posix_spawn", "posix_spawnp"):
+        told = runtime.adapted(getattr(os, name), adapt)
+        for module in (os, sys.modules["posix"]):
+            setattr(module, name, told)
+
+
 def _tell_subprocesses(folder: str) -> None:
-    """Has every process that is started through subprocess get the variable."""
+    """The same for what subprocess uses."""
     import _posixsubprocess
 
     entry = os.fsencode(f"{VARIABLE}={folder}")
 
-    def adapt(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        words = [os.fsdecode(word) for word in arguments[0]]
-        if words and os.path.basename(words[0]).startswith("python") and not _of_multiprocessing(words):
-            _started.append(words[0])
+    def adapt(arguments: "tuple[Any, ...]") -> "tuple[Any, ...]":
+        _note(arguments[:1])
         environment = arguments[_ENVIRONMENT]
         if environment is None:
             return arguments
@@ -74,6 +92,13 @@ def _tell_subprocesses(folder: str) -> None:
         subprocess._fork_exec = told  # type: ignore[union-attr]
 
 
+def _note(command: "tuple[Any, ...]") -> None:
+    """Remembers that an interpreter is started; `command` holds its words, if it is known."""
+    words = [os.fsdecode(word) for word in command[0]] if command and isinstance(command[0], (list, tuple)) else []
+    if words and os.path.basename(words[0]).startswith("python") and not _of_multiprocessing(words):
+        _started.append(words[0])
+
+
 def _of_multiprocessing(words: list[str]) -> bool:
     return any(word.startswith("from multiprocessing.") for word in words)
 
@@ -84,7 +109,7 @@ def _tell_multiprocessing(root: str, folder: str) -> None:
 
     plain = spawn.get_preparation_data
 
-    def get_preparation_data(name: str) -> dict[str, Any]:
+    def get_preparation_data(name: str) -> "dict[str, Any]":
         return {"cyprof": _Beginning(root, folder, name), **plain(name)}
 
     spawn.get_preparation_data = get_preparation_data
@@ -107,5 +132,5 @@ class _Beginning:
     def __init__(self, root: str, folder: str, name: str) -> None:
         self._code = _CODE.format(root=root, folder=folder, name=name)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> "tuple[Any, ...]":
         return exec, (self._code, {})

@@ -6,17 +6,15 @@ and the command says so.
 """
 
 # ruff: noqa: PTH100, PTH118, PTH119, PTH120, PTH123
-from __future__ import annotations
-
+import marshal
+import os
 import sys
 
-_KNOWN = set(sys.modules)
+from cyprof.inside import children
 
-import marshal  # noqa: E402
-import os  # noqa: E402
-from typing import Any  # noqa: E402
-
-from cyprof.inside import children  # noqa: E402
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _HELPERS = ("from multiprocessing.resource_tracker ", "from multiprocessing.forkserver ")
 """Processes of multiprocessing's own that run nothing of the program's."""
@@ -39,13 +37,14 @@ def begin_in(folder: str, name: str) -> None:
     settings = _settings(folder)
     if settings is None:
         return
+    known = set(sys.modules)
     from cyprof.inside import recorder
 
-    recorder.hide_imports(_KNOWN)
+    recorder.hide_imports(known)
     recorder.begin(settings, name)
 
 
-def _settings(folder: str) -> dict[str, Any] | None:
+def _settings(folder: str) -> "dict[str, Any] | None":
     """What the command wrote for the processes of its run; None when it is over, or is not for an interpreter like this."""
     try:
         with open(os.path.join(folder, "settings"), "rb") as file:

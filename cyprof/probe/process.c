@@ -184,34 +184,49 @@ void process_look_for_name(void) {
 
 /* ---- processes it starts */
 
-static PyObject *start_process, *adapt_arguments;
+/* A function that stands in the place of another, with its name, and gives it changed arguments. What it is called with does
+   not tell which of them it is: a function of C's with an object bound to it would show as a method. */
+enum { MOST_ADAPTED = 4 };
+static struct {
+    PyObject *original, *adapt;
+    PyMethodDef method;
+} adapted[MOST_ADAPTED];
+static int adapted_count;
 
 /* The program sees none of what is done to the arguments. */
-static PyObject *fork_exec(PyObject *self, PyObject *args) {
-    (void)self;
+static PyObject *call_adapted(int which, PyObject *args, PyObject *keywords) {
     thread_state *thread = threads_current();
     if (thread) thread->muted = true;
-    PyObject *adapted = PyObject_CallOneArg(adapt_arguments, args);
+    PyObject *changed = PyObject_CallOneArg(adapted[which].adapt, args);
     if (thread) thread->muted = false;
-    PyObject *result = adapted ? PyObject_Call(start_process, adapted, NULL) : NULL;
-    Py_XDECREF(adapted);
+    PyObject *result = changed ? PyObject_Call(adapted[which].original, changed, keywords) : NULL;
+    Py_XDECREF(changed);
     return result;
 }
 
-static PyMethodDef fork_exec_method = {"fork_exec", fork_exec, METH_VARARGS, NULL};
+#define ADAPTED(which)                                                                      \
+    static PyObject *adapted_##which(PyObject *self, PyObject *args, PyObject *keywords) {  \
+        (void)self;                                                                         \
+        return call_adapted(which, args, keywords);                                         \
+    }
+ADAPTED(0)
+ADAPTED(1)
+ADAPTED(2)
+ADAPTED(3)
+static const PyCFunctionWithKeywords adapted_calls[MOST_ADAPTED] = {adapted_0, adapted_1, adapted_2, adapted_3};
 
-const char process_adapted_doc[] = "adapted(fork_exec, adapt)\n\nThe function fork_exec of _posixsubprocess, called with what "
-                                   "adapt(arguments) makes of its arguments.";
+const char process_adapted_doc[] = "adapted(function, adapt)\n\nA function that calls `function`, a C function of a module, with what "
+                                   "adapt(arguments) makes of its arguments. There can be four.";
 PyObject *process_adapted(PyObject *self, PyObject *args) {
     (void)self;
     PyObject *original, *adapt;
-    if (!PyArg_ParseTuple(args, "OO", &original, &adapt)) return NULL;
-    PyObject *module = PyUnicode_FromString("_posixsubprocess");
-    if (!module) return NULL;
-    Py_XSETREF(start_process, Py_NewRef(original));
-    Py_XSETREF(adapt_arguments, Py_NewRef(adapt));
-    fork_exec_method.ml_doc = PyCFunction_Check(original) ? ((PyCFunctionObject *)original)->m_ml->ml_doc : NULL;
-    PyObject *function = PyCFunction_NewEx(&fork_exec_method, NULL, module);
-    Py_DECREF(module);
-    return function;
+    if (!PyArg_ParseTuple(args, "O!O", &PyCFunction_Type, &original, &adapt)) return NULL;
+    if (adapted_count == MOST_ADAPTED) return PyErr_SetString(PyExc_RuntimeError, "four functions are adapted already"), NULL;
+    const PyCFunctionObject *function = (PyCFunctionObject *)original;
+    int which = adapted_count++;
+    adapted[which].original = Py_NewRef(original);
+    adapted[which].adapt = Py_NewRef(adapt);
+    adapted[which].method = (PyMethodDef){function->m_ml->ml_name, (PyCFunction)(void (*)(void))adapted_calls[which],
+                                          METH_VARARGS | METH_KEYWORDS, function->m_ml->ml_doc};
+    return PyCFunction_NewEx(&adapted[which].method, function->m_self, function->m_module);
 }

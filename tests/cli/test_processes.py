@@ -197,8 +197,10 @@ subprocess.run([sys.executable, "other.py", "2"], check=True, env=environment)
 """
     other = """
 import os, sys
-assert "CYPROF_PROCESSES" not in os.environ
 def step(): pass
+def told(): pass
+if "CYPROF_PROCESSES" in os.environ:
+    told()
 for n in range(10 * int(sys.argv[1])):
     step()
 """
@@ -206,6 +208,7 @@ for n in range(10 * int(sys.argv[1])):
     profile = record(tmp_path / "w", program)
     if (Path(sysconfig.get_path("platlib")) / "cyprof.pth").exists():
         assert calls(profile, "step") == {"other.py": 30}
+        assert not calls(profile, "told")
         assert not profile.notes
     else:
         assert any("Not recorded: 2 Python processes" in note and "wheel" in note for note in profile.notes)
