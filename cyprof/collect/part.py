@@ -16,7 +16,7 @@ LINE_COLUMNS = ("line_node", "line_file", "line_line", "line_hits", "line_self_n
 _MAGIC = b"cyprof-part-1\n\n\0"
 _FOOT = (
     "nodes", "lines", "functions", "files", "threads", "wall_ns", "cpu_ns", "samples", "pid", "parent_pid", "started_ns",
-    "forked", "state", "python_lost_ns", "stack_switched",
+    "forked", "state", "python_lost_ns", "stack_switched", "lines_lost",
 )  # fmt: skip
 _LANGUAGES = ("python", "cython", "c")
 
@@ -42,6 +42,7 @@ class Part:
     name: str
     python_lost_ns: int
     stack_switched: bool
+    lines_lost: bool
 
 
 class _Reader:
@@ -89,6 +90,7 @@ def read_part(data: bytes) -> Part:
         name=reader.text(),
         python_lost_ns=foot["python_lost_ns"],
         stack_switched=bool(foot["stack_switched"]),
+        lines_lost=bool(foot["lines_lost"]),
     )
 
 

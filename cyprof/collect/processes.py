@@ -94,6 +94,11 @@ class Leavings:
                 f"For {100 * lost / whole:.0f} % of the time a profiler or tracer of the program's own stood in the way, "
                 "and Python functions were not seen; their time is their callers'."
             )
+        if any(part.lines_lost for part in self.parts):
+            yield (
+                "A tracer of the program's own (sys.settrace, a debugger, coverage) took the place of cyprof's: lines of "
+                "Python functions were not seen from then on; lines of Cython functions were."
+            )
         switched = {part.pid for part in self.parts if part.stack_switched}
         if any(self._infos.get(pid, {}).get("greenlets") for pid in switched):
             yield (

@@ -31,7 +31,7 @@ void recording_restart(void) {
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     recording.samples = 0;
     recording.python_lost_ns = 0;
-    recording.stack_switched = false;
+    recording.stack_switched = recording.lines_lost = false;
     recording.start_cpu_ns = (uint64_t)cpu.tv_sec * BILLION + (uint64_t)cpu.tv_nsec;
     recording.start_ns = now_ns();
 }

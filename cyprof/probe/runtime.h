@@ -41,6 +41,8 @@ typedef struct thread_state {
     const cyp_node *paused_at;      /* exact timing is off until this node is left: the import system */
     bool exact_allowed;
     bool muted;                     /* Python events are cyprof's own: it is asking a Python function something */
+    Py_tracefunc next_profile;      /* of Python 3.11: the program's own profiler, to which events are handed on */
+    bool skips_return;              /* and the next return of a C function is not handed on */
     int name_tries;
     char name[128];
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
@@ -66,6 +68,7 @@ typedef struct {
     uint64_t samples;               /* owner: the watcher */
     PyObject *wants_lines;          /* callable or NULL */
     uint64_t python_lost_ns;        /* time in which Python frames could not be seen */
+    bool lines_lost;                /* a tracer of the program's own took the place of ours (3.11) */
     bool stack_switched;            /* a function was left that was not the current one */
 } recording_state;
 
