@@ -49,6 +49,7 @@ static void frame_event(PyFrameObject *frame, int what, PyObject *arg) {
 /* A profiler of the program's own, by sys.setprofile or cProfile, takes the place of our hook. We take it back, keep the
    object that sys.getprofile() gives, and hand each event on to that profiler. */
 static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+static void hook_this_thread(void);
 
 static void regain_hook(void) {
     PyThreadState *state = PyThreadState_Get();
@@ -80,9 +81,13 @@ static void regain_soon(PyObject *callable) {
         lost_since_ns = now_ns();
 }
 
-/* In the place of sys.setprofile. */
+/* In the place of sys.setprofile. A new thread sets our own hook by it. */
 PyObject *frames_setprofile(PyObject *self, PyObject *function) {
     (void)self;
+    if (function == thread_hook && is_recording()) {
+        hook_this_thread();
+        Py_RETURN_NONE;
+    }
     bool ours = PyThreadState_Get()->c_profilefunc == profile_hook;
     PyObject *result = PyObject_CallOneArg(set_profile, function);
     if (!result || !is_recording()) return result;
@@ -140,6 +145,8 @@ static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *
 }
 
 static void hook_this_thread(void) {
+    thread_state *thread = threads_current();
+    if (thread) thread->next_profile = NULL;
     PyEval_SetProfile(profile_hook, NULL);
     if (recording.lines) PyEval_SetTrace(trace_hook, NULL);
 }
