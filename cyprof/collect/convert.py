@@ -137,10 +137,7 @@ def _lines(raw: dict[str, Any], nodes: list[int], paths: _Paths) -> tuple[LineRe
 
 
 def _threads(raw: dict[str, Any], tree: CallTree) -> list[Thread]:
-    threads = [
-        Thread(number, name, max(0, cpu), max(0, wall), merged, *process)
-        for number, name, cpu, wall, merged, *process in raw["threads"]
-    ]
+    threads = [Thread(number, name, max(0, cpu), max(0, wall), *more) for number, name, cpu, wall, *more in raw["threads"]]
     known = {thread.id for thread in threads}
     return threads + [Thread(number, f"thread {number}") for number in sorted(set(tree.thread) - known)]
 

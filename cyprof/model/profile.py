@@ -133,7 +133,6 @@ class Profile:
     lines: LineRecords = field(default_factory=LineRecords)
     files: list[str] = field(default_factory=list)
     threads: list[Thread] = field(default_factory=list)
-    processes: list[Process] = field(default_factory=list)
     unseen: list[Unseen] = field(default_factory=list)
     scores: dict[str, dict[int, int]] = field(default_factory=dict)
     source_hashes: dict[str, str] = field(default_factory=dict)
@@ -142,6 +141,7 @@ class Profile:
     settled_ns: list[int] = field(default_factory=list)
     stated: Stated | None = None
     remarks: dict[int, str] = field(default_factory=dict)
+    processes: list[Process] = field(default_factory=list)
 
     @property
     def has_paths(self) -> bool:
