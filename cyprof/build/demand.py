@@ -64,7 +64,7 @@ def main() -> None:
 
     request = marshal.load(sys.stdin.buffer)
     source = Source(request["module"], Path(request["path"]), Path(request["root"]), request["package"])
-    options: Any = SimpleNamespace(**{"lines": False, "only": (), "without": (), **request["probes"]})
+    options: Any = SimpleNamespace(**{"lines": False, "only": (), "without": (), "stock": False, **request["probes"]})
     try:
         overlay = loose.build([source], options, lambda text: print(text, flush=True), request["search_path"])
         result: dict[str, Any] = {"overlay": overlay.to_json()}

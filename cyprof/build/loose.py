@@ -36,7 +36,7 @@ def build(
     sources: Sequence[Source], options: ProbeOptions, progress: Callable[[str], None], search_path: Sequence[str]
 ) -> Overlay:
     """Builds `sources` with the probes of `options`. See `cyprof.build.build_loose`."""
-    probes = {"lines": options.lines, "only": list(options.only), "without": list(options.without)}
+    probes = {"lines": options.lines, "only": list(options.only), "without": list(options.without), "stock": options.stock}
     overlay = Overlay({}, probes)
     if not sources:
         return overlay

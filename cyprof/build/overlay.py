@@ -4,7 +4,7 @@ It stands first on `sys.meta_path` and answers only for modules whose source it 
 other import it costs a look at the listings of the user's own folders, and nothing at all inside installed packages.
 """
 
-# ruff: noqa: PTH100, PTH109, PTH119, PTH120, PTH121, PTH122
+# ruff: noqa: PTH100, PTH109, PTH118, PTH119, PTH120, PTH121, PTH122
 # Paths are plain strings here: every import of the user's program passes, and must not pay for Path.
 from __future__ import annotations
 
@@ -103,6 +103,11 @@ def loaded() -> list[str]:
 def current() -> Overlay | None:
     """The overlay in force, modules built on demand included; None when no finder is installed."""
     return next((finder.overlay for finder in sys.meta_path if isinstance(finder, _Finder)), None)
+
+
+def is_built(spec: ModuleSpec) -> bool:
+    """Whether the spec is one of this finder's, of a module built by cyprof."""
+    return isinstance(spec.loader, _Loader)
 
 
 _loaded: dict[str, None] = {}
@@ -240,11 +245,14 @@ class _Finder:
     def _of_project(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         built = self.overlay.modules[fullname]
         original = _original(fullname, path, target)
-        if original is None or original.origin is None:
-            return None
-        inside = original.submodule_search_locations
-        loader = _Loader(fullname, original.origin, built.extension, inside is not None)
-        return spec_from_file_location(fullname, original.origin, loader=loader, submodule_search_locations=inside)
+        if original is not None and original.origin is not None:
+            shown, inside = original.origin, original.submodule_search_locations
+        else:
+            # A checkout that was never built in place: the module is where its build would put it.
+            folder = next((entry for entry in path or () if isinstance(entry, str)), os.path.dirname(built.extension))
+            shown, inside = os.path.join(folder, os.path.basename(built.extension)), None
+        loader = _Loader(fullname, shown, built.extension, inside is not None)
+        return spec_from_file_location(fullname, shown, loader=loader, submodule_search_locations=inside)
 
 
 def _original(fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:

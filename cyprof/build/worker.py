@@ -32,24 +32,21 @@ def main(folder: Path) -> int:
 
 
 def _build(job: Job) -> dict[str, object]:
-    from cyprof.build.job import PROBE_MARK
-    from cyprof.cython import hook
     from cyprof.errors import BuildError
 
     started = time.time_ns()
     folder = Path(job.folder)
     reports = folder / "report"
-    lines, only, without = (job.probes[name] for name in ("lines", "only", "without"))
     from cyprof.build.translate import translate
 
-    scores = _annotation_scores(job) if lines else {}
-    hook.install(hook.ProbeOptions(bool(lines), tuple(only), tuple(without)), reports)
+    scores = _annotation_scores(job) if job.probes["lines"] and not job.probes["stock"] else {}
+    mark = _install_hook(job, reports)
     translation = translate(job)
     from cyprof.build.compiler import compile_extension
 
     compiled = compile_extension(job, translation)
     report = reports / f"{job.module}.json"
-    if PROBE_MARK not in compiled.extension.read_bytes() or not report.is_file():
+    if mark not in compiled.extension.read_bytes() or not report.is_file():
         raise BuildError(
             f"{job.source} was built, but without probes.",
             "Please report this, with the version of Cython that `python -m cython --version` names.",
@@ -66,6 +63,19 @@ def _build(job: Job) -> dict[str, object]:
         "files": {path: _digest_of_read(path, started) for path in files},
         "absent": [path for path in dict.fromkeys(translation.absent) if not Path(path).exists()],
     }
+
+
+def _install_hook(job: Job, reports: Path) -> bytes:
+    """Has Cython put in what the job asks for, and returns the mark by which an extension shows that it is there."""
+    from cyprof.build.job import PROBE_MARK
+    from cyprof.cython import hook, stock
+
+    lines, only, without = (job.probes[name] for name in ("lines", "only", "without"))
+    if job.probes["stock"]:
+        stock.install(bool(lines), reports)
+        return stock.STOCK_MARK
+    hook.install(hook.ProbeOptions(bool(lines), tuple(only), tuple(without)), reports)
+    return PROBE_MARK
 
 
 def _cython_folder() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_format, add_general, add_output, add_recording, add_selection, add_target
+from .options import STYLES, add_format, add_general, add_output, add_recording, add_selection, add_style, add_target
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -19,14 +19,15 @@ _DEFAULT = Path("graph.svg")
 def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
-    path = session.output_in("graph", _DEFAULT.stem)
+    group = STYLES[session.options.style]
+    path = session.output_in(group, _DEFAULT.stem)
     if path is None:
         path = _DEFAULT
-        render.check_output(path, "graph")
+        render.check_output(path, group)
 
     def draw(profile: Profile, options: ViewOptions) -> None:
         terminal.progress(f"drawing {path}")
-        session.write(profile, path, options, "graph")
+        session.write(profile, path, options, group)
 
     return session.run(draw)
 
@@ -40,9 +41,11 @@ def _parser() -> Parser:
             "cyprof graph train.py -o graph.svg -- --epochs 2     the program gets --epochs 2",
             'cyprof graph -c "import kernel; kernel.solve(1000)"  writes graph.svg',
             "cyprof graph run.cyprof -o graph.pdf --hide 'numpy*'  from a recorded run",
+            "cyprof graph train.py -o graph.png --style pycallgraph2",
         ],
     )
     add_output(parser, f"the picture; its suffix says which kind: {' '.join(render.suffixes('graph'))} (default: {_DEFAULT})")
+    add_style(parser)
     add_format(parser, render.formats("graph"))
     add_target(parser)
     add_recording(parser)

@@ -19,9 +19,11 @@ COMMANDS = {
     "lines": "hits and time of each line of the Cython functions",
     "stats": "table of functions, as pstats prints it",
     "run": "record only, and look later",
+    "build": "build a project or an installed package with probes",
     "export": "write a recorded run for another tool",
     "doctor": "what can be profiled here, and what mends the rest; is tracing left on?",
     "cache": "what was built: list, size, clear, limit",
+    "compare-engines": "the probes, cProfile and line_profiler on one program, side by side",
 }
 
 _HELP = """\
@@ -76,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(words: list[str], terminal: Terminal) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
-        text = _HELP.format(commands="\n".join(f"  {name:<8} {summary}" for name, summary in COMMANDS.items()))
+        text = _HELP.format(commands="\n".join(f"  {name:<15} {summary}" for name, summary in COMMANDS.items()))
         terminal.table(text) if words else terminal.say(text)
         return 0 if words else 2
     if words[0] in ("-V", "--version"):
@@ -85,7 +87,7 @@ def _dispatch(words: list[str], terminal: Terminal) -> int:
     command = words[0]
     if command not in COMMANDS:
         raise _no_command(command, words)
-    module = importlib.import_module(f"{__package__}.{command}")
+    module = importlib.import_module(f"{__package__}.{command.replace('-', '_')}")
     code = module.main(words[1:], terminal)
     assert isinstance(code, int)
     return code

@@ -15,6 +15,8 @@ from ..view.table import SORTS
 from .parser import Parser
 
 CLOCKS = ("auto", "exact", "sampled")
+STYLES = {"cyprof": "graph", "pycallgraph2": "pycallgraph2"}
+"""The looks of a call graph, and the group of renderers that draws each."""
 
 
 def percent(text: str) -> float:
@@ -63,6 +65,19 @@ def add_output(parser: Parser, meaning: str) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=meaning)
 
 
+def add_style(parser: Parser) -> None:
+    """--style."""
+    meaning = "the look of the picture: cyprof (default), or pycallgraph2, drawn with that package's own classes"
+    parser.add_argument("--style", choices=list(STYLES), default="cyprof", help=meaning)
+
+
+def add_engine(parser: Parser, stock: str) -> None:
+    """--engine. `stock` is the profiler that the command can run in place of cyprof's own probes."""
+    meaning = f"who records: probes (default), or {stock} itself, on modules built with Cython's own tracing"
+    parser.add_argument("--engine", default="probes", metavar="NAME", help=meaning)
+    parser.set_defaults(stock=stock)
+
+
 def add_format(parser: Parser, names: Sequence[str]) -> None:
     """--format, where the suffix of -o shall not say it."""
     meaning = f"what is written, whatever the file's suffix: {' '.join(names)}"
@@ -78,6 +93,8 @@ def add_recording(parser: Parser) -> None:
     group.add_argument("--calibrate", action="store_true", help=again)
     alone = "record the program's own process only, none that it starts"
     group.add_argument("--no-children", action="store_false", dest="children", help=alone)
+    package = "see into an installed package too, or into the project at PATH: it is built with probes, once"
+    group.add_argument("--package", action="append", metavar="NAME[=PATH]", help=package)
 
 
 def add_selection(parser: Parser) -> None:
@@ -124,6 +141,7 @@ def record_options(options: Namespace, *, lines: bool, progress: bool) -> Record
         progress=progress,
         calibrate=getattr(options, "calibrate", False),
         children=getattr(options, "children", True),
+        packages=tuple(getattr(options, "package", None) or ()),
     )
 
 
@@ -140,10 +158,12 @@ _VIEW = ("min_share", "hide", "show", "everything", "sort", "top", "explain", "o
 def setting_checks() -> dict[str, tuple[str, Callable[[Any], Any]]]:
     """The keys of [tool.cyprof]: for each the option's name in a namespace, and a check that raises ArgumentTypeError."""
     return {
+        "package": ("package", _patterns),
         "only": ("only", _patterns),
         "hide": ("hide", _patterns),
         "show": ("show", _patterns),
         "clock": ("clock", _one_of(CLOCKS)),
+        "style": ("style", _one_of(tuple(STYLES))),
         "sort": ("sort", _one_of(tuple(SORTS))),
         "min-share": ("min_share", _number(percent)),
         "top": ("top", _number(positive)),

@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 from ..errors import UsageError
 from ..target import Target
 
-_NOT_YET = ("--package", "--no-lines")
+_NOT_YET = ("--no-lines",)
 
 _ELSEWHERE = {
     "--sort": "cyprof stats",
     "--top": "cyprof stats and cyprof lines",
     "--explain": "cyprof stats and cyprof lines",
     "--lines": "cyprof run",
+    "--engine": "cyprof stats and cyprof lines",
+    "--style": "cyprof graph",
     "--format": "cyprof graph, stats, lines and export",
 }
 """Options that some commands have, and which: given to another they are not the program's."""

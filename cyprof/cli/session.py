@@ -19,6 +19,9 @@ from .options import record_options, view_options
 from .parser import Parser
 from .terminal import Terminal
 
+OWN_COMMANDS = {"cprofile": "cyprof stats", "line_profiler": "cyprof lines"}
+"""The command that each stock profiler belongs to."""
+
 Show = Callable[[Profile, ViewOptions], None]
 
 
@@ -36,7 +39,9 @@ class Session:
         """Reads and checks the words behind a command. Raises UsageError."""
         options, target = parser.read(words, defaults())
         terminal.quiet = options.quiet
-        return cls(parser, options, resolve(target, parser.prog), terminal)
+        session = cls(parser, options, resolve(target, parser.prog), terminal)
+        session._check_engine()
+        return session
 
     @property
     def output(self) -> Path | None:
@@ -77,10 +82,36 @@ class Session:
         name = self.target.value if self.target.kind == "module" else Path(self.target.value).absolute().stem
         return Path(f"{name}{suffix}")
 
+    @property
+    def engine(self) -> str:
+        """Who records."""
+        return str(getattr(self.options, "engine", "probes"))
+
+    def _check_engine(self) -> None:
+        """Raises UsageError for an engine that this command, or this target, cannot have."""
+        engine, command = self.engine, self.parser.prog
+        if engine == "probes":
+            return
+        stock = self.options.stock
+        if engine != stock:
+            other = OWN_COMMANDS.get(engine)
+            hint = f"It belongs to {other}: {other} --engine {engine} ..." if other else f"It can be probes or {stock}."
+            raise UsageError(f"{command} has no engine {engine}.", hint)
+        if getattr(self.options, "package", None):
+            raise UsageError(
+                f"{engine} runs on the modules beside the program only, and --package asks for more.",
+                "Leave --package out, or leave out --engine: the probes see into packages.",
+            )
+        if self.target.kind == "saved":
+            raise UsageError(
+                f"{self.target.value} is a recording, and {engine} can only watch a program that runs.",
+                f"Name the program: {command} --engine {engine} SCRIPT",
+            )
+
     def run(self, show: Show, *, lines: bool = False) -> int:
         """Records the target, hands its profile to `show`, and returns the exit code: the program's own unless it is 0."""
         options = record_options(self.options, lines=lines, progress=self.terminal.shows_progress)
-        recording = record(self.target, options, self.terminal.progress)
+        recording = record(self.target, options, self.terminal.progress, by=self.engine)
         if recording.remark:
             self.terminal.note(recording.remark)
         try:
@@ -89,6 +120,10 @@ class Session:
             options_shown = view_options(self.options)
             show(recording.profile, options_shown)
             self._say_what_fits_nothing(recording.profile, options_shown)
+            for sentence in getattr(recording.profile, "blind_spots", ()):
+                self.terminal.note(sentence)
+            if self.engine != "probes" and (options.calibrate or options.clock != "auto"):
+                self.terminal.note(f"--clock and --calibrate are the probes' and mean nothing to {self.engine}.")
         except BrokenPipeError:
             self.terminal.abandon_stdout()
         except CyprofError as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_format, add_general, add_output, add_recording, add_selection, add_table, add_target
+from .options import add_engine, add_format, add_general, add_output, add_recording, add_selection, add_table, add_target
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -35,11 +35,13 @@ def _parser() -> Parser:
             "cyprof stats train.py",
             "cyprof stats train.py --sort cumtime --top 20 -- --epochs 2",
             "cyprof stats run.cyprof --only 'trainer.*'           from a recorded run",
+            "cyprof stats --engine cprofile train.py              what cProfile itself says",
         ],
     )
     add_output(parser, f"write a file in place of the table: {' '.join(render.suffixes('stats'))}")
     add_format(parser, render.formats("stats"))
     add_target(parser)
+    add_engine(parser, "cprofile")
     add_recording(parser)
     add_selection(parser)
     add_table(parser)

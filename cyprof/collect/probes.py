@@ -12,8 +12,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ..build import build_loose
 from ..build.cache import kept_in_use
@@ -25,6 +27,7 @@ from ..inside import VARIABLE
 from ..target import Target, held_back, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, to_profile
+from .packages import add_projects, build_all
 from .part import UNKNOWN, WHOLE
 from .processes import Leavings, signal_name
 from .registry import Progress, Recording, RecordOptions, collector
@@ -42,21 +45,18 @@ def collect(target: Target, options: RecordOptions, progress: Progress) -> Recor
 
 
 def _collect(target: Target, options: RecordOptions, progress: Progress) -> Recording:
+    probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)
     search_path = program_path(target)
     sources = find_sources(_Start(target), search_path)
-    probes = ProbeOptions(lines=options.lines, only=options.only if options.lines else (), without=options.without)
-    overlay = build_loose(sources, probes, progress, search_path)
+    overlay, projects = build_all(sources, options.packages, probes, progress, search_path)
     progress(f"running {target.title}")
     before = _calibrate()
-    started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    started = now()
     with _run_folder() as folder:
         exit_code = _run(target, options, overlay, folder)
         left = Leavings(folder, time.time_ns())
-        error = left.error
-        if error is not None:
-            raise BuildError(*error)
         if not left.parts:
-            return Recording(None, exit_code, _lost(exit_code, left.no_room))
+            return Recording(None, exit_code, lost(exit_code, left.no_room))
         result = left.result(overlay)
     facts = Facts(
         target=target.title,
@@ -67,7 +67,29 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         with_lines=options.lines,
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
-    return Recording(to_profile(result, facts), exit_code, remark=_remark(exit_code, left.parts[0].state))
+    profile = to_profile(result, facts)
+    add_projects(profile, projects, result)
+    return Recording(profile, exit_code, remark=_remark(exit_code, left.parts[0].state))
+
+
+def build(target: Target, probes: ProbeOptions, progress: Progress) -> Overlay:
+    """Builds the loose modules that the target reaches. Raises BuildError."""
+    search_path = program_path(target)
+    return build_loose(find_sources(_Start(target), search_path), probes, progress, search_path)
+
+
+def now() -> str:
+    """The time of day as a run's `started` has it."""
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def run(target: Target, options: RecordOptions, overlay: Overlay, engine: str) -> tuple[int, dict[str, Any]]:
+    """Runs the target in a process of its own and returns its exit code and what that process left behind: an empty dict
+    when it went without a word. `engine` names the module of cyprof that records there in the place of the probes' runtime.
+    Raises BuildError when a module that was imported could not be built."""
+    with _run_folder() as folder:
+        exit_code = _run(target, replace(options, children=False), overlay, folder, engine)
+        return exit_code, _result(folder)
 
 
 @contextlib.contextmanager
@@ -96,8 +118,11 @@ class _Start:
             self.code = zipimporter(target.value).get_source("__main__") or ""
 
 
-def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path) -> int:
-    """Starts the program's process with a request in `folder` and returns its exit code when it has ended."""
+def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path, engine: str = "") -> int:
+    """Starts the program's process with a request in `folder` and returns its exit code when it has ended.
+
+    Raises BuildError when a module that it imported could not be built.
+    """
     with _lifeline() as lifeline:
         packed = target.kind == "script" and (Path(target.value).is_dir() or is_archive(target.value))
         request = {
@@ -108,6 +133,7 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path)
             "words": target.words,
             "args": list(target.args),
             "root": str(_ROOT),
+            "engine": engine,
             "overlay": overlay.to_json(),
             "build_missing": True,
             "clock": options.clock,
@@ -124,7 +150,11 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path)
         path.write_bytes(marshal.dumps(request))
         command = [sys.executable, *interpreter_flags(), str(_CHILD), str(path)]
         environ = {**os.environ, VARIABLE: str(folder)} if options.children else os.environ
-        return run_process(command, environ, silent=options.silent)
+        exit_code = run_process(command, environ, silent=options.silent)
+    failed = folder / "error"
+    if failed.is_file():
+        raise BuildError(*marshal.loads(failed.read_bytes()))
+    return exit_code
 
 
 @contextlib.contextmanager
@@ -148,16 +178,19 @@ def _above_standard_streams(descriptor: int) -> int:
     return moved
 
 
-def _remark(exit_code: int, state: int) -> str:
-    """What the user should know of a program that was ended from outside; "" for any other."""
-    if exit_code >= 0 or state == WHOLE:
-        return ""
-    what = "crashed" if -exit_code in _CRASHES else "was ended"
-    until = "up to then" if state != UNKNOWN else "up to a moment before"
-    return f"The program {what} ({signal_name(-exit_code)}); the profile shows what it did {until}."
+def _result(folder: Path) -> dict[str, Any]:
+    """What the program's process left behind; empty when that is nothing."""
+    try:
+        data = (folder / "result").read_bytes()
+    except FileNotFoundError:
+        return {}
+    result = marshal.loads(data)
+    assert isinstance(result, dict)
+    return result
 
 
-def _lost(exit_code: int, no_room: bool) -> CollectError:
+def lost(exit_code: int, no_room: bool = False) -> CollectError:
+    """Why a program that ended with that code gave no profile back; `no_room`: it could not be written."""
     if no_room:
         return CollectError(
             "The recording could not be written: the disk is full, or files may not grow that large.",
@@ -178,6 +211,15 @@ def _lost(exit_code: int, no_room: bool) -> CollectError:
         f"The program left with exit code {exit_code} without giving its profile back.",
         "A profile is written when a program returns, raises, or calls sys.exit or os._exit.",
     )
+
+
+def _remark(exit_code: int, state: int) -> str:
+    """What the user should know of a program that was ended from outside; "" for any other."""
+    if exit_code >= 0 or state == WHOLE:
+        return ""
+    what = "crashed" if -exit_code in _CRASHES else "was ended"
+    until = "up to then" if state != UNKNOWN else "up to a moment before"
+    return f"The program {what} ({signal_name(-exit_code)}); the profile shows what it did {until}."
 
 
 def _calibrate() -> dict[str, float]:

@@ -30,12 +30,6 @@ class Leavings:
         self._infos = {int(path.stem): marshal.loads(path.read_bytes()) for path in folder.glob("*.info")}
 
     @property
-    def error(self) -> tuple[str, str] | None:
-        """Message and hint of a build that failed while the program ran."""
-        path = self._folder / "error"
-        return tuple(marshal.loads(path.read_bytes())) if path.is_file() else None
-
-    @property
     def no_room(self) -> bool:
         """Whether what was recorded could not be written."""
         return (self._folder / "unwritten").exists() or shutil.disk_usage(self._folder).free < 1 << 20

@@ -23,6 +23,7 @@ class RecordOptions:
     probes. `progress`: whether the program's process, too, tells on stderr what it builds. `calibrate`: run the program a
     second time to settle what the probes' own cost leaves open. `silent`: its input is empty and its output goes nowhere.
     `children`: record the processes that the program starts, too.
+    `packages`: projects that are to be seen too, each as NAME, NAME=PATH or PATH.
     """
 
     clock: Literal["auto", "exact", "sampled"] = "auto"
@@ -33,6 +34,7 @@ class RecordOptions:
     calibrate: bool = False
     silent: bool = False
     children: bool = True
+    packages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,15 @@ class Recording:
     remark: str = ""
 
 
+ENGINES = {"probes": "probes", "cprofile": "stock", "line_profiler": "stock"}
+"""The collectors there are, and the module of this package in which each registers itself."""
+
 Collector = Callable[[Target, RecordOptions, Progress], Recording]
 _collectors: dict[str, Collector] = {}
 
 
 def collector(name: str) -> Callable[[Collector], Collector]:
-    """Registers a collector under a name, which is its module's in this package. Raises ValueError when it is taken."""
+    """Registers a collector under a name of ENGINES. Raises ValueError when it is taken."""
 
     def register(collect: Collector) -> Collector:
         if name in _collectors:
@@ -77,7 +82,9 @@ def record(target: Target, options: RecordOptions, progress: Progress, by: str =
         profile = load(target.value)
         return Recording(profile if profile.has_paths else with_native_remarks(profile))
     if by not in _collectors:
-        importlib.import_module(f"{__package__}.{by}")
+        importlib.import_module(f"{__package__}.{ENGINES[by]}")
+    if by != "probes":
+        return _collectors[by](target, options, progress)
     from .second import with_second_run
 
     return with_second_run(_collectors[by], target, options, progress)

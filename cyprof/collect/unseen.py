@@ -45,6 +45,7 @@ def unprobed_packages(profile: Profile, extensions: Sequence[tuple[str, str]]) -
         Unseen(
             package,
             f"built without probes: {_some(sorted(names))}; what its functions call is not seen",
+            f"See into it: --package {package}",
             share=min(1.0, sum(spent[name] for name in names) / whole),
         )
         for package, names in sorted(packages.items())

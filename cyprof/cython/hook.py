@@ -9,19 +9,21 @@ statements.py, loops.py) and edits of the written C (text.py). Directives, file-
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from . import loops, text
+from .names import shown_path
 from .nodes import NodePatches, name_matches, wrap_method
 from .report import ModuleReport
 from .statements import Statements
 
 _PROBE_FOLDER = Path(__file__).resolve().parent.parent / "probe"
 _HEADERS = ("probe.h", "cython.h")
-_OWN_SOURCES = ("hook.py", "nodes.py", "statements.py", "loops.py", "text.py", "names.py", "report.py", "scores.py")
+_OWN_SOURCES = ("hook.py", "nodes.py", "statements.py", "loops.py", "text.py", "names.py", "report.py", "scores.py", "stock.py")
 _FORCED = ("profile", "linetrace")
 
 # Cython keeps the layout of generators and the names of its shared types by these macros: stock tracing stays off.
@@ -38,11 +40,18 @@ _CONFIG = """
 @dataclass(frozen=True)
 class ProbeOptions:
     """Which probes to put in. `lines`: line probes as well as function probes, where `only` (patterns of qualified names or
-    `module:name`, empty for all) matches. `without`: functions that get no probe at all."""
+    `module:name`, empty for all) matches. `without`: functions that get no probe at all. `modules`: patterns of the names of
+    modules that get probes, empty for all. `stock`: Cython's own tracing in place of probes."""
 
     lines: bool = False
     only: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    stock: bool = False
+    modules: tuple[str, ...] = ()
+
+    def probes_module(self, module: str) -> bool:
+        """Whether a module gets probes at all."""
+        return not self.modules or any(fnmatchcase(module, pattern) for pattern in self.modules)
 
     def probes(self, module: str, name: str) -> bool:
         """Whether a function gets probes."""
@@ -75,8 +84,9 @@ def install(options: ProbeOptions, report_dir: Path) -> None:
     statements.install()
     loops.install(statements)
     _replace_utility_code()
-    _force_directives(options)
-    _patch_pipeline(patches, report_dir, options.lines)
+    force_directives(options)
+    calls = header_text(1)
+    report_modules(patches, report_dir, options, lambda code: text.instrument(code, calls, options.lines))
 
 
 def header_text(part: int = 0) -> str:
@@ -113,7 +123,8 @@ def _profile_sections() -> Iterable[str]:
     yield "\n"
 
 
-def _force_directives(options: ProbeOptions) -> None:
+def force_directives(options: ProbeOptions) -> None:
+    """Has every module of this process compiled with tracing, whatever its file-level directives say."""
     from Cython.Compiler import Options, ParseTreeTransforms
 
     forced = {"profile": True, "linetrace": options.lines}
@@ -125,6 +136,9 @@ def _force_directives(options: ProbeOptions) -> None:
 
     def module(original: Any, transform: Any, node: Any) -> Any:
         overridden: list[dict[str, Any]] = []
+        if not options.probes_module(_module_name(node)):
+            node.directive_comments.update(dict.fromkeys(_FORCED, False))
+            return original(transform, node)
         for directive in _FORCED:
             value = node.directive_comments.pop(directive, None)
             if value is False:
@@ -136,25 +150,27 @@ def _force_directives(options: ProbeOptions) -> None:
     wrap_method(ParseTreeTransforms.InterpretCompilerDirectives, "visit_ModuleNode", module)
 
 
-def _patch_pipeline(patches: NodePatches, report_dir: Path, lines: bool) -> None:
-    """Makes the report of each module and edits the C that was written for it."""
+def _module_name(node: Any) -> str:
+    """The dotted name a module is imported by: a package's own module is its `__init__` to Cython."""
+    return str(node.full_module_name).removesuffix(".__init__")
+
+
+def report_modules(patches: NodePatches, report_dir: Path, options: ProbeOptions, edit: Callable[[str], str]) -> None:
+    """Makes the report of each module that gets probes, and edits the C that was written for it."""
     from Cython import __version__ as cython_version
     from Cython.Compiler import ModuleNode
 
-    calls = header_text(1)
-
-    def process_implementation(original: Any, node: Any, options: Any, result: Any) -> Any:
-        source = str(Path(node.pos[0].filename).absolute())
-        module_name = str(node.full_module_name)
-        if module_name.endswith(".__init__"):
-            module_name = module_name.removesuffix(".__init__")
+    def process_implementation(original: Any, node: Any, choices: Any, result: Any) -> Any:
+        if not options.probes_module(_module_name(node)):
+            return original(node, choices, result)
+        source = shown_path(str(Path(node.pos[0].filename).absolute()))
         earlier = patches.report
-        patches.report = ModuleReport(module_name, source, cython_version)
+        patches.report = ModuleReport(_module_name(node), source, cython_version)
         patches.report.overridden = getattr(node, "cyprof_overridden", [])
-        answer = original(node, options, result)
+        answer = original(node, choices, result)
         if result.c_file and Path(result.c_file).exists():
             path = Path(result.c_file)
-            path.write_text(text.instrument(path.read_text(encoding="utf-8"), calls, lines), encoding="utf-8")
+            path.write_text(edit(path.read_text(encoding="utf-8")), encoding="utf-8")
             patches.report.c_file = str(path.absolute())
             patches.report.write(report_dir)
         patches.report = earlier

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,4 +76,18 @@ def _specialisation(node: Any) -> str:
 def source_path(descriptor: Any) -> str:
     """The absolute path of a source, or its description in angle brackets when it is no file."""
     filename = getattr(descriptor, "filename", None)
-    return str(Path(filename).absolute()) if filename else f"<{descriptor.get_description()}>"
+    return shown_path(str(Path(filename).absolute())) if filename else f"<{descriptor.get_description()}>"
+
+
+def shown_path(path: str) -> str:
+    """The path under which a reader finds the source that is compiled as `path`."""
+    return _shown(path)
+
+
+def show_at(place: Callable[[str], str]) -> None:
+    """Sets what `shown_path` does in this process: sources that are compiled in a scratch copy are shown elsewhere."""
+    global _shown
+    _shown = place
+
+
+_shown: Callable[[str], str] = str

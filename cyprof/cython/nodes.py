@@ -25,12 +25,21 @@ KINDS = {"def": "CYP_KIND_DEF", "cpdef": "CYP_KIND_CPDEF", "cdef": "CYP_KIND_CDE
 
 class NodePatches:
     """The patches of one process. `report` is that of the module being compiled; `probed` decides for a function's
-    qualified name and module whether it gets probes, `lined` whether it gets line probes too."""
+    qualified name and module whether it gets probes, `lined` whether it gets line probes too. `marked` says whether the
+    probes' own marks are written into the C. Functions of the kinds in `passed_over` get nothing."""
 
-    def __init__(self, probed: Callable[[str, str], bool], lined: Callable[[str, str], bool]) -> None:
+    def __init__(
+        self,
+        probed: Callable[[str, str], bool],
+        lined: Callable[[str, str], bool],
+        marked: bool = True,
+        passed_over: tuple[str, ...] = (),
+    ) -> None:
         self.report: ModuleReport | None = None
         self._probed = probed
         self._lined = lined
+        self._marked = marked
+        self._passed_over = passed_over
 
     def install(self) -> None:
         """Patches Cython's node classes in this process."""
@@ -38,19 +47,23 @@ class NodePatches:
 
         for cls in (Nodes.FuncDefNode, Nodes.GeneratorBodyDefNode):
             wrap_method(cls, "generate_function_definitions", self._function)
+        wrap_method(Nodes.GeneratorDefNode, "__init__", self._generator)
+        wrap_method(ModuleNode.ModuleNode, "generate_filename_table", self._file_table)
+        if not self._marked:
+            return
         for cls in (Nodes.CFuncDefNode, Nodes.DefNode, Nodes.GeneratorBodyDefNode):
             wrap_method(cls, "generate_function_header", self._header)
-        wrap_method(Nodes.GeneratorDefNode, "__init__", self._generator)
         wrap_method(Nodes.ParallelStatNode, "begin_parallel_block", self._parallel)
         wrap_method(Nodes.OverrideCheckNode, "generate_execution_code", self._override_check)
-        wrap_method(ModuleNode.ModuleNode, "generate_filename_table", self._file_table)
 
     # ---- functions
 
     def _function(self, original: Any, node: Any, env: Any, code: Any) -> None:
         directives = code.globalstate.directives
         if self.report is None:
-            original(node, env, code)
+            # A module without probes may take in functions of a .pxd that is compiled with them elsewhere.
+            with _directives(code.globalstate, profile=False, linetrace=False):
+                original(node, env, code)
             return
         wanted, lined = self._wanted(node, env, directives)
         node.cyprof_probed = wanted
@@ -68,7 +81,7 @@ class NodePatches:
             if not getattr(node, "is_generator", False):
                 self.report.unseen.append({**_place(description), **_SWITCHED_OFF})
             return False, False
-        if not self._probed(self.report.module, name):
+        if description["kind"] in self._passed_over or not self._probed(self.report.module, name):
             return False, False
         if not getattr(node, "is_generator", False):
             self.report.functions.append(description)
@@ -114,6 +127,8 @@ class NodePatches:
             return
         files = [source_path(descriptor) for descriptor in code.globalstate.filename_list]
         self.report.files = [file for file in files if not file.startswith("<")]
+        if not self._marked:
+            return
         code.putln(f"static const char cyp_module[] = {c_string(self.report.module)};")
         code.putln("static const char *const cyp_files[] = {")
         for file in files or [""]:

@@ -15,6 +15,10 @@ from cyprof.build import overlay as finder
 from cyprof.inside import children
 from cyprof.probe import _runtime as runtime  # type: ignore[attr-defined]
 
+__all__ = ["begin", "hide_imports", "prepare", "runtime"]
+
+_PID = os.getpid()
+
 
 def hide_imports(known: set[str]) -> None:
     """Takes the modules that are not in `known`, which cyprof brought along, out of `sys.modules`."""
@@ -30,14 +34,14 @@ def hide_imports(known: set[str]) -> None:
 
 def begin(settings: dict[str, Any], name: str) -> None:
     """Begins the recording of this process now."""
-    runtime.start(**prepare(settings, name))
+    prepare(settings, name)()
 
 
-def prepare(settings: dict[str, Any], name: str = "") -> dict[str, Any]:
-    """Installs the finder and what writes the recording at the end. Returns the arguments of the runtime's `start`.
+def prepare(settings: dict[str, Any], name: str = "", engine: Any = runtime) -> Callable[[], None]:
+    """Installs the finder and what writes the recording at the end. Returns what begins the recording.
 
     `settings` is what the command wrote for the processes of this run (collect/probes.py); `name` is what this one is
-    called.
+    called; `engine` is what records: the probes' runtime, or a module that stands in its place (collect/stock.py).
     """
     folder = settings["folder"]
     overlay = finder.Overlay.from_json(settings["overlay"])
@@ -49,18 +53,15 @@ def prepare(settings: dict[str, Any], name: str = "") -> dict[str, Any]:
         on_built=lambda: _write_info(folder, overlay),
         before_import=children.watched(settings["root"], folder) if settings["children"] else None,
     )
-    _keep_forks_quiet()
+    engine.hide(os.path.join(settings["root"], "cyprof") + os.sep)
+    how = (settings["clock"], settings["lines"], _own_lines(settings["lines"]))
     # Registered first, so that it runs last: after the program's own atexit functions.
-    atexit.register(_recorder(folder, overlay))
-    runtime.hide(os.path.join(settings["root"], "cyprof") + os.sep)
-    return {
-        "clock": settings["clock"],
-        "lines": settings["lines"],
-        "wants_lines": _own_lines(settings["lines"]),
-        "folder": folder,
-        "children": settings["children"],
-        "name": name,
-    }
+    if engine is not runtime:
+        atexit.register(_at_end(lambda: _write_result(folder, overlay, engine)))
+        return lambda: engine.start(*how)
+    _keep_forks_quiet()
+    atexit.register(_at_end(lambda: _write_recording(folder, overlay)))
+    return lambda: runtime.start(*how, folder=folder, children=settings["children"], name=name)
 
 
 def _own_lines(lines: bool) -> Callable[[str], bool] | None:
@@ -90,22 +91,34 @@ def _failure(folder: str) -> Callable[[Any], NoReturn]:
     return fail
 
 
-def _recorder(folder: str, overlay: finder.Overlay) -> Callable[[], None]:
+def _at_end(write: Callable[[], None]) -> Callable[[], None]:
+    """What writes when the program is over: no Ctrl-C comes between."""
     signal = sys.modules["_signal"]
 
     def record() -> None:
-        if not runtime.recording():
-            return  # a fork that is not to be recorded
-        # The program is over, and this takes a moment.
+        # This takes a moment.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        if not runtime.stop():
-            _refuse(folder)
-        _write_info(folder, overlay)
+        write()
         while signal.sigtimedwait([signal.SIGINT], 0) is not None:
             pass  # it has nothing left to interrupt
         signal.pthread_sigmask(signal.SIG_SETMASK, before - {signal.SIGINT})  # python may be about to end itself by it
 
     return record
+
+
+def _write_recording(folder: str, overlay: finder.Overlay) -> None:
+    if not runtime.recording():
+        return  # a fork that is not to be recorded
+    if not runtime.stop():
+        _refuse(folder)
+    _write_info(folder, overlay)
+
+
+def _write_result(folder: str, overlay: finder.Overlay, engine: Any) -> None:
+    """Another engine records one process only: a fork of it ends in its own way."""
+    if os.getpid() == _PID:
+        value = {"raw": engine.stop(), "loaded": finder.loaded(), "overlay": overlay.to_json(), "extensions": _extensions()}
+        _write(os.path.join(folder, "result"), value)
 
 
 def _refuse(folder: str) -> None:

@@ -2,6 +2,7 @@
 
 from .calltree import NO_PARENT, CallTree
 from .cost import NodeTimes, ProbeCost
+from .flat import FlatProfile, LineTimings
 from .function import CYTHON_KINDS, KINDS, Function, Kind
 from .lines import LineRecords, LineTimes
 from .profile import Edge, FunctionTimes, Process, Profile, Run, Stated, Thread, Unseen
@@ -12,11 +13,13 @@ __all__ = [
     "NO_PARENT",
     "CallTree",
     "Edge",
+    "FlatProfile",
     "Function",
     "FunctionTimes",
     "Kind",
     "LineRecords",
     "LineTimes",
+    "LineTimings",
     "NodeTimes",
     "ProbeCost",
     "Process",

@@ -148,6 +148,11 @@ class Profile:
         """Whether the tree holds call paths, and not only who calls whom."""
         return self.stated is None
 
+    @property
+    def has_kinds(self) -> bool:
+        """Whether it is known of functions what kind they are."""
+        return self.has_paths
+
     @cached_property
     def node_primitive_calls(self) -> list[int]:
         """The calls of each node that are primitive when no node of the same function stands above it."""

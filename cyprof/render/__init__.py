@@ -1,5 +1,7 @@
 """From what is shown to bytes. One small module for each format; each registers itself."""
 
+from .engines_text import engines_text
+from .line_profiler_text import line_profiler_text
 from .line_text import line_table_text
 from .registry import (
     DrawingError,
@@ -20,9 +22,11 @@ __all__ = [
     "DrawingError",
     "Renderer",
     "check_output",
+    "engines_text",
     "find",
     "find_format",
     "formats",
+    "line_profiler_text",
     "line_table_text",
     "renderer",
     "renderers",

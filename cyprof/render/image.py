@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -48,23 +49,31 @@ def draw(graph: Graph, form: str) -> bytes:
     Where Graphviz fails on the layout, edges are tried in simpler shapes: its router of curves is what crashes on some
     large graphs. (Ranks across clusters, which fail on some as well, are given up with the curves.)
     """
+    return attempts(form, lambda: dot_text(graph), lambda way, splines: _draw_once(graph, form, way, DotStyle(splines=splines)))
+
+
+def attempts(form: str, dot: Callable[[], str], once: Callable[[Draw, str], bytes]) -> bytes:
+    """The picture that `once` draws with a Graphviz and a shape of edges, the simpler shapes tried where it fails.
+
+    Raises DrawingError, which holds the text of `dot`, with Graphviz' own words.
+    """
     try:
         graphviz = find_graphviz()
     except GraphvizError as error:
-        raise DrawingError(error.words, error.hint, dot_text(graph)) from error
+        raise DrawingError(error.words, error.hint, dot()) from error
     if form != "svg" and not installed_fonts():
         hint = f"Install {FONT} (apt-get install fonts-dejavu-core), or write .svg, which is drawn with the viewer's font."
-        raise DrawingError(f"No font is installed, so a .{form} would have no text.", hint, dot_text(graph))
+        raise DrawingError(f"No font is installed, so a .{form} would have no text.", hint, dot())
     first: GraphvizError | None = None
     for splines in _SIMPLER:
         try:
-            return _draw_once(graph, form, graphviz, DotStyle(splines=splines))
+            return once(graphviz, splines)
         except GraphvizError as error:
             first = first or error
     assert first is not None
     other = "embedded" if graphviz is draw_with_dot else "dot"
     hint = first.hint or f"Fewer nodes may help (--min-share 2), or the other Graphviz ({VARIABLE}={other})."
-    raise DrawingError(f"Graphviz could not draw the graph: {first.words}", hint, dot_text(graph)) from first
+    raise DrawingError(f"Graphviz could not draw the graph: {first.words}", hint, dot()) from first
 
 
 def _laid_out(graph: Graph, graphviz: Draw, style: DotStyle) -> tuple[DotStyle, Placement, bytes]:
@@ -86,13 +95,18 @@ def _draw_once(graph: Graph, form: str, graphviz: Draw, style: DotStyle) -> byte
     style, placement, layout = _laid_out(graph, graphviz, style)
     dpi = None
     if form == "png":
-        longest = max(page_size(layout)) / 72
-        dpi = max(1, min(PNG_DPI, int(_MOST_PIXELS / max(1.0, longest))))
+        dpi = png_dpi(layout)
         if dpi < PNG_DPI:
             note = f"Drawn at {dpi} instead of {PNG_DPI} dots an inch, for its size; an .svg stays sharp."
             graph = replace(graph, footer=(*graph.footer, note))
     placed = replace(style, dpi=dpi, placement=placement)
     return graphviz(dot_text(graph, placed), form, True)
+
+
+def png_dpi(layout: bytes) -> int:
+    """Dots an inch for a picture of that layout (Graphviz' json0): PNG_DPI, less where it would have too many pixels."""
+    longest = max(page_size(layout)) / 72
+    return max(1, min(PNG_DPI, int(_MOST_PIXELS / max(1.0, longest))))
 
 
 @cache

@@ -12,9 +12,14 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 
 def quoted(text: str) -> str:
     """A double-quoted DOT string that Graphviz shows exactly as the text is."""
+    return f'"{between_quotes(text)}"'
+
+
+def between_quotes(text: str) -> str:
+    """What stands between the quotes of `quoted`."""
     # Graphviz reads \N and the like, and XML entities, in ordinary strings too.
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{_ENTITY.sub("&amp;", escaped)}"'
+    return _ENTITY.sub("&amp;", escaped)
 
 
 def escaped(text: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import pkgutil
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,7 +28,7 @@ FOR_OTHER_VIEWERS = ("export", "stats", "graph")
 class Renderer:
     """A registered renderer: the suffix it writes, the commands (groups) it serves, what it gives, and by which name
     `--format` knows it. `limits` is a sentence on what the format cannot hold. `needs_paths` says that it is made of call
-    paths, which not every profile has."""
+    paths, which not every profile has, `needs` names packages without which it cannot work."""
 
     suffix: str
     groups: tuple[str, ...]
@@ -35,6 +37,7 @@ class Renderer:
     name: str
     limits: str = ""
     needs_paths: bool = False
+    needs: tuple[str, ...] = ()
 
 
 class DrawingError(RenderError):
@@ -56,16 +59,18 @@ def renderer(
     name: str = "",
     limits: str = "",
     needs_paths: bool = False,
+    needs: tuple[str, ...] = (),
 ) -> Callable[[Render], Render]:
     """Registers a function `(profile, options) -> bytes` for a suffix such as `.json` in one or more groups: `graph`,
-    `export`, `lines`, `stats`. Its name is the suffix without its dot unless one is given. Raises ValueError when the
-    suffix is taken in one of the groups."""
+    `export`, `lines`, `stats`. Its name is the suffix without its dot unless one is given. `needs` names packages
+    without which it cannot work. Raises ValueError when the suffix is taken in one of the groups."""
 
     def register(render: Render) -> Render:
         for group in groups:
             if (group, suffix) in _renderers:
                 raise ValueError(f"two renderers write {suffix} in group {group}")
-            _renderers[group, suffix] = Renderer(suffix, groups, description, render, name or suffix[1:], limits, needs_paths)
+            label = name or suffix[1:]
+            _renderers[group, suffix] = Renderer(suffix, groups, description, render, label, limits, needs_paths, needs)
         return render
 
     return register
@@ -122,8 +127,8 @@ def find(path: Path, group: str | None = None, form: str | None = None) -> Rende
 
 def check_output(path: Path, group: str | None = None, form: str | None = None) -> None:
     """Raises, before anything is run, what `write` could only say afterwards: UsageError for a suffix or format that the
-    group does not write, RenderError for a place that cannot be written."""
-    find(path, group, form)
+    group does not write, RenderError for a place that cannot be written, and for a package that is missing."""
+    check_needs(find(path, group, form))
     folder = path.parent
     if path.is_dir():
         raise RenderError(f"{path} is a folder.", "Name a file to write.")
@@ -133,6 +138,16 @@ def check_output(path: Path, group: str | None = None, form: str | None = None) 
         raise RenderError(f"{path} cannot be written: permission denied.", "Name another file.")
     if not path.exists() and not os.access(folder, os.W_OK):
         raise RenderError(f"The folder {folder} cannot be written: permission denied.", "Name another place.")
+
+
+def check_needs(found: Renderer) -> None:
+    """Raises RenderError when a package that the renderer works with is not installed."""
+    for package in found.needs:
+        if importlib.util.find_spec(package) is None:
+            raise RenderError(
+                f"{package} is not installed for this Python, and the {found.description} is made with it.",
+                f"Install it: {sys.executable} -m pip install {package}.",
+            )
 
 
 def write(profile: Profile, path: Path, options: ViewOptions, group: str | None = None, form: str | None = None) -> Path:

@@ -16,10 +16,14 @@ def tidy_svg(data: bytes, graph: Graph) -> bytes:
     node's bare id there."""
     tooltips = {node.id: node.tooltip for node in graph.nodes}
     tooltips |= {f"e{number}": edge.tooltip for number, edge in enumerate(graph.edges)}
-    text = _CLASS.sub(r"\1", data.decode())
 
     def title(found: re.Match[str]) -> str:
         tooltip = tooltips.get(found[2])
         return found[0] if tooltip is None else f"{found[1]}{html.escape(tooltip, quote=False)}{found[3]}"
 
-    return _TITLE.sub(title, text).encode()
+    return _TITLE.sub(title, own_classes(data.decode())).encode()
+
+
+def own_classes(svg: str) -> str:
+    """SVG in which nodes and edges have the classes of the .dot alone, without Graphviz' own `node` and `edge`."""
+    return _CLASS.sub(r"\1", svg)

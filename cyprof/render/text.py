@@ -107,14 +107,14 @@ def _body(table: FunctionTable, whole: int, width: int) -> list[Line]:
         style = "bold yellow" if row.times.self_ns >= _HOT * whole else ""
         ncalls, own, *others = _cells(row)
         line: Line = [("", f"{ncalls:>9} "), (style, f"{own:>8}"), ("", "".join(f" {cell:>8}" for cell in others))]
-        line += [("", " "), (style, _fitted(row.label, label_width))]
+        line += [("", " "), (style, fitted(row.label, label_width))]
         for name, texts in extra.items():
             line.append(("cyan" if name == "kind" else "", f"  {texts[number].ljust(widths[name])}"))
         lines.append(line)
     return lines
 
 
-def _fitted(label: str, width: int) -> str:
+def fitted(label: str, width: int) -> str:
     """The label padded to a width; one too long loses its middle, visibly, and never its end."""
     if len(label) <= width:
         return label.ljust(width)

@@ -1,4 +1,4 @@
-"""The process the program runs in: `python FLAGS child.py REQUEST`, started by collect/probes.py.
+"""The process the program runs in: `python FLAGS child.py REQUEST`, started by collect/probes.py and collect/stock.py.
 
 It makes the world a plain `python SCRIPT` would make (argv, path, `__main__`, exceptions, exit), with the finder of
 probed modules and a recording around it. So it works on plain values and imports next to nothing: what the
@@ -36,10 +36,10 @@ def main() -> None:
     if not sys.flags.safe_path:
         del sys.path[0]
     _end_with_parent(request)
-    recorder = _load_own(request["root"])
+    recorder, engine = _load_own(request["root"], request["engine"])
     code, namespace = _prepare(request)
-    start = recorder.prepare(request)
-    _end(_run(recorder.runtime, start, code, namespace, request["unblock"]))
+    start = recorder.prepare(request, engine=engine)
+    _end(_run(engine, start, code, namespace, request["unblock"]))
 
 
 def _end_with_parent(request: "dict[str, Any]") -> None:
@@ -62,15 +62,20 @@ def _end_with_parent(request: "dict[str, Any]") -> None:
         os._exit(1)
 
 
-def _load_own(root: str) -> "ModuleType":
-    """Imports what this process needs of cyprof, wherever cyprof lies, and hides what that brought along."""
+def _load_own(root: str, engine: str) -> "tuple[ModuleType, ModuleType]":
+    """Imports what this process needs of cyprof, wherever cyprof lies, and hides what that brought along.
+
+    Returns the recorder, and what records: the probes' runtime, or the module named by `engine`.
+    """
     sys.path.insert(0, root)
     from cyprof.inside import children, recorder
 
+    records = __import__(engine, fromlist=["start"]) if engine else recorder.runtime
     sys.path.remove(root)
-    recorder.hide_imports(_LOADED_BY_PYTHON)
+    if not getattr(records, "KEEPS_MODULES", False):
+        recorder.hide_imports(_LOADED_BY_PYTHON)
     children.hide_variable()
-    return recorder
+    return recorder, records
 
 
 def _prepare(request: "dict[str, Any]") -> "tuple[CodeType, dict[str, Any]]":
@@ -133,7 +138,7 @@ def _code(text: str) -> "CodeType":
 
 
 def _run(
-    runtime: "ModuleType", start: "dict[str, Any]", code: "CodeType", namespace: "dict[str, Any]", unblock: list[int]
+    runtime: "ModuleType", start: "Callable[[], None]", code: "CodeType", namespace: "dict[str, Any]", unblock: list[int]
 ) -> BaseException | None:
     """Runs the program under a recording and returns the exception it ended with, this file's frames cut from its traceback.
 
@@ -142,14 +147,14 @@ def _run(
     signal = sys.modules["_signal"]
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, unblock)
-        runtime.start(**start)
+        start()
         runtime.run(code, namespace)
     except BaseException as error:
         # A second Ctrl-C while the first is dealt with would show the code that does so; it waits for the next piece of
         # the program's own.
         _mask[:] = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         traceback = error.__traceback__
-        while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        while traceback is not None and traceback.tb_frame.f_code.co_filename in (__file__, runtime.__file__):
             traceback = traceback.tb_next
         return error.with_traceback(traceback)
     return None

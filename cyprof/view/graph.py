@@ -43,8 +43,8 @@ def call_graph(profile: Profile, options: ViewOptions, source_line: SourceLine |
     facts = Facts(profile, options, contexts, measure(profile, contexts))
     selection = select(facts)
     found = links(profile, contexts, set(selection.shown))
-    kept = _thin_out(found, facts)
-    nodes = _function_nodes(selection, facts, source_line) + _unseen_nodes(profile)
+    kept = thin_out(found, facts)
+    nodes = _function_nodes(selection, facts, source_line) + unseen_nodes(profile)
     edges = _edges(kept, _hot_path(kept, facts), facts)
     if options.threads and profile.threads:
         thread_nodes, thread_edges = _threads(selection, facts)
@@ -53,7 +53,7 @@ def call_graph(profile: Profile, options: ViewOptions, source_line: SourceLine |
     present = {node.language for node in nodes}
     return Graph(
         title=shorten(visible(PurePath(profile.run.target).name or profile.run.target or "?"), 60),
-        subtitle=_subtitle(selection, facts),
+        subtitle=subtitle(selection, facts),
         nodes=tuple(nodes),
         edges=tuple(edges),
         clusters=_clusters(selection, facts),
@@ -63,7 +63,8 @@ def call_graph(profile: Profile, options: ViewOptions, source_line: SourceLine |
     )
 
 
-def _subtitle(selection: Selection, facts: Facts) -> tuple[str, ...]:
+def subtitle(selection: Selection, facts: Facts) -> tuple[str, ...]:
+    """What was run with, and how many of its functions are shown."""
     run, entities = facts.profile.run, facts.contexts.entities
     shown = sum(entities[index].function is not None for index in selection.shown)
     total = len(set(facts.profile.tree.function))
@@ -142,7 +143,8 @@ def _group_node(entity: Entity, facts: Facts) -> Node:
     )
 
 
-def _unseen_nodes(profile: Profile) -> list[Node]:
+def unseen_nodes(profile: Profile) -> list[Node]:
+    """A node for each module whose time no probe saw, where that time is known."""
     nodes = []
     for number, unseen in enumerate(profile.unseen):
         if not unseen.share or unseen.share <= 0:
@@ -164,7 +166,7 @@ def _unseen_nodes(profile: Profile) -> list[Node]:
     return nodes
 
 
-def _thin_out(found: list[Link], facts: Facts) -> list[Link]:
+def thin_out(found: list[Link], facts: Facts) -> list[Link]:
     """Drops light edges where there are too many to follow, but never a node's heaviest way in: first those through hidden
     functions and folded groups, then any."""
     if facts.options.everything or len(found) <= _EDGES_FOLLOWED:

@@ -74,7 +74,7 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
         Row(
             function=function,
             label=row_label(function, names),
-            kind=kind_text(function) if profile.has_paths else "",
+            kind=kind_text(function) if profile.has_kinds else "",
             times=times[function.id],
             wide=is_wide(times[function.id].self_min_ns, times[function.id].raw_self_ns, profile.self_sum_ns),
             remark=visible(profile.remarks.get(function.id, "")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -10,6 +9,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from folders import listing
+
+__all__ = ["ROOT", "Bench", "Built", "listing", "write"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,11 +125,3 @@ def write(root: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return root / "main.py"
-
-
-def listing(root: Path) -> dict[str, str]:
-    """Every file and folder below `root`, with a digest of what it holds."""
-    return {
-        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
-        for path in sorted(root.rglob("*"))
-    }

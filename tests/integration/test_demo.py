@@ -98,3 +98,12 @@ def test_png_and_svg_are_drawn(folder: Path) -> None:
     cyprof(folder, "graph", "run.cyprof", "-o", "graph.svg")
     assert (folder / "graph.png").read_bytes().startswith(b"\x89PNG")
     assert 'class="function def"' in (folder / "graph.svg").read_text()
+
+
+def test_pycallgraph2_draws_the_cython_functions(folder: Path) -> None:
+    cyprof(folder, "graph", "--style", "pycallgraph2", "run.cyprof", "-o", "my graph.dot")
+    dot = (folder / "my graph.dot").read_text()
+    for name, count in (("adam.Adam.update_one", 6 * U), ("relu.ReLU.forward", 2 * F), ("relu.relu_backward", 2 * U)):
+        assert f"mnist_trainer.{name}\\ncalls: {count}\\n" in dot
+    cyprof(folder, "graph", "--style", "pycallgraph2", "run.cyprof", "-o", "my graph.png")
+    assert (folder / "my graph.png").read_bytes().startswith(b"\x89PNG")

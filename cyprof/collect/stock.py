@@ -1,0 +1,181 @@
+"""The stock profilers, run for real: cProfile and line_profiler on a scratch build with Cython's own tracing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..build.cache import kept_in_use
+from ..build.overlay import Overlay
+from ..cython.hook import ProbeOptions
+from ..cython.report import ModuleReport
+from ..errors import CollectError
+from ..model import CallTree, Edge, FlatProfile, Function, FunctionTimes, Kind, Run
+from ..target import Target
+from .probes import build, lost, now, run
+from .registry import Progress, Recording, RecordOptions, collector
+from .stock_words import blind_spots
+
+Stats = dict[tuple[str, int, str], tuple[int, int, float, float, dict[tuple[str, int, str], tuple[int, int, float, float]]]]
+"""pstats' own form, by (file, line, name): primitive calls, calls, self and total seconds, and the same by caller."""
+
+_BUILTIN = re.compile(r"<built-in method (?:([\w.]+)\.)?(\w+)>")
+_FUSED = re.compile(r"__pyx_fuse_(\d+)")
+_OWN_FILES = str(Path(__file__).resolve().parent.parent) + os.sep
+_METHOD = re.compile(r"<(?:method|slot wrapper) '(\w+)' of '(?:([\w.]+)\.)?(\w+)' objects>")
+
+
+@collector("cprofile")
+def cprofile(target: Target, options: RecordOptions, progress: Progress) -> Recording:
+    """Runs the target under cProfile. Raises BuildError and CollectError."""
+    with kept_in_use():
+        return _record("cprofile", ProbeOptions(stock=True), _of_cprofile, target, options, progress)
+
+
+@collector("line_profiler")
+def line_profiler(target: Target, options: RecordOptions, progress: Progress) -> Recording:
+    """Runs the target under line_profiler. Raises BuildError and CollectError."""
+    if importlib.util.find_spec("line_profiler") is None:
+        raise CollectError(
+            "line_profiler is not installed for this Python.", f"Install it: {sys.executable} -m pip install line_profiler."
+        )
+    probes = ProbeOptions(lines=True, stock=True)
+    with kept_in_use():
+        return _record("line_profiler", probes, _of_line_profiler, target, options, progress)
+
+
+Convert = Callable[[FlatProfile, dict[str, Any], list[ModuleReport]], None]
+
+
+def _record(
+    engine: str, probes: ProbeOptions, convert: Convert, target: Target, options: RecordOptions, progress: Progress
+) -> Recording:
+    overlay = build(target, probes, progress)
+    progress(f"running {target.title} under {engine}")
+    started = now()
+    exit_code, result = run(target, options, overlay, f"cyprof.target.engine_{engine}")
+    if "raw" not in result:
+        return Recording(None, exit_code, lost(exit_code))
+    raw = result["raw"]
+    modules = Overlay.from_json(result["overlay"]).modules
+    reports = [ModuleReport.read(Path(modules[name].report)) for name in result["loaded"] if name in modules]
+    facts = Run(
+        target=target.title,
+        argv=(*target.words, *target.args),
+        exit_code=exit_code,
+        wall_ns=raw["wall_ns"],
+        cpu_ns=raw["cpu_ns"],
+        python=".".join(map(str, sys.version_info[:3])),
+        cython=", ".join(sorted({report.cython for report in reports})),
+        clock="",
+        started=started,
+        with_lines=probes.lines,
+    )
+    profile = FlatProfile(facts, [], CallTree(), engine=engine)
+    convert(profile, raw, reports)
+    profile.blind_spots.append(blind_spots(engine, sys.version_info[:2], bool(reports)))
+    return Recording(profile, exit_code)
+
+
+def _of_cprofile(profile: FlatProfile, raw: dict[str, Any], reports: list[ModuleReport]) -> None:
+    stats: Stats = raw["stats"]
+    names = _Names(reports, raw["modules"])
+    ids = {}
+    for key, (primitive, calls, own, total, _) in stats.items():
+        if key[0].startswith(_OWN_FILES):
+            continue  # the finder's, which is at work while the program imports
+        ids[key] = _add(profile, names.function(len(profile.functions), *key), primitive, calls, own, total)
+    for key, (*_, callers) in stats.items():
+        known = {caller: row for caller, row in callers.items() if caller in ids and key in ids}
+        profile.callers += [_edge(ids[caller], ids[key], *row) for caller, row in known.items()]
+
+
+def _of_line_profiler(profile: FlatProfile, raw: dict[str, Any], reports: list[ModuleReport]) -> None:
+    """The timings as they are, and for each function the time of its lines, which holds what they call; calls it cannot say."""
+    names = _Names(reports, {})
+    profile.timings, profile.unit = raw["timings"], raw["unit"]
+    for (file, line, name), rows in profile.timings.items():
+        spent = sum(time for _, _, time in rows) * profile.unit
+        if rows:
+            _add(profile, names.function(len(profile.functions), file, line, name), 0, 0, 0.0, spent)
+
+
+def _add(profile: FlatProfile, function: Function, primitive: int, calls: int, own: float, total: float) -> int:
+    profile.functions.append(function)
+    own_ns = _ns(own)
+    profile.tree.add(-1, function.id, calls=calls, self_ns=own_ns)
+    profile.said.append(FunctionTimes(calls, primitive, 0, 0, own_ns, _ns(total), 0, own_ns, own_ns))
+    return function.id
+
+
+def _edge(caller: int, callee: int, primitive: int, calls: int, own: float, total: float) -> Edge:
+    return Edge(caller, callee, calls, _ns(total), primitive, _ns(own))
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+class _Names:
+    """From the file, line and name that a profiler gives to a function, with what the builds know of Cython's."""
+
+    def __init__(self, reports: list[ModuleReport], modules: dict[str, str]) -> None:
+        self._modules = modules
+        self._owners: dict[str, str] = {}
+        self._known: dict[tuple[str, int], list[dict[str, Any]]] = {}
+        for report in reports:
+            self._owners |= {file: report.module for file in report.files if file not in self._owners}
+            self._owners[report.source] = report.module
+            for one in report.functions:
+                self._known.setdefault((one["file"], one["line"]), []).append(one)
+
+    def function(self, number: int, file: str, line: int, name: str) -> Function:
+        """The function. One of C's has no file; of a Cython function the author's own name and kind are known."""
+        if file == "~":
+            return _c_function(number, name)
+        source = self._source(file)
+        if not source:
+            kind: Kind = "module" if name == "<module>" else "python"
+            return Function(number, self._modules.get(file, ""), name, file if Path(file).is_file() else "", line, kind)
+        module = self._owners[source]
+        known = self._known.get((source, line), [])
+        one = _chosen(known, name)
+        if one is not None:
+            return Function(number, module, one["name"], source, line, one["kind"], one["nogil"], "cython")
+        kind = known[0]["kind"] if known else "module"
+        return Function(number, module, name if known else "<module>", source, line, kind, False, "cython")
+
+    def _source(self, file: str) -> str:
+        """The source of a built module by its name in the code, which is relative to where Cython was told to begin; "" for
+        any other file."""
+        if file in self._owners:
+            return file
+        return next((source for source in self._owners if source.endswith(f"/{file}")), "")
+
+
+def _chosen(known: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
+    """Which of the functions that begin on one line is meant: specialisations of a fused one are numbered, or named."""
+    if len(known) == 1:
+        return known[0]
+    fused = _FUSED.match(name)
+    if fused is not None and int(fused[1]) < len(known):
+        return known[int(fused[1])]
+    return next((one for one in known if _last(one["name"]) == _last(name)), None)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _c_function(number: int, name: str) -> Function:
+    builtin, method = _BUILTIN.fullmatch(name), _METHOD.fullmatch(name)
+    if method is not None:
+        return Function(number, method[2] or "builtins", f"{method[3]}.{method[1]}", "", 0, "builtin", False, "c")
+    if builtin is not None:
+        return Function(number, builtin[1] or "builtins", builtin[2], "", 0, "builtin", False, "c")
+    return Function(number, "", name.strip("<>").removeprefix("built-in method "), "", 0, "builtin", False, "c")
