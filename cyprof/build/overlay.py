@@ -73,15 +73,21 @@ def install(
     build_missing: bool,
     progress: Callable[[str], None] | None = None,
     on_failure: Callable[[BuildError], NoReturn] | None = None,
+    on_built: Callable[[], None] | None = None,
+    before_import: dict[str, Callable[[], None]] | None = None,
 ) -> None:
     """Puts the finder first on `sys.meta_path`; called again, it moves it there and exchanges the overlay.
 
     With `build_missing`, a source that is not in the overlay is built when it is imported, in another process, and
     `progress` is told so. `on_failure` ends the program when that fails; by default with the message on stderr and exit
-    code 3.
+    code 3. `on_built` is called when the overlay has grown. `before_import` gives by module name what is to be done just
+    before the module is imported.
     """
     uninstall()
-    sys.meta_path.insert(0, _Finder(overlay, build_missing, progress or _silent, on_failure or _end))
+    finder = _Finder(overlay, build_missing, progress or _silent, on_failure or _end)
+    finder.on_built = on_built or finder.on_built
+    finder.before_import = before_import or {}
+    sys.meta_path.insert(0, finder)
 
 
 def uninstall() -> None:
@@ -154,6 +160,8 @@ class _Finder:
         self._build_missing = build_missing
         self._progress = progress
         self._on_failure = on_failure
+        self.on_built: Callable[[], None] = lambda: None
+        self.before_import: dict[str, Callable[[], None]] = {}
         self._folders = Folders()
         self._fixed = {name for name, built in overlay.modules.items() if not built.loose}
 
@@ -161,6 +169,8 @@ class _Finder:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec of a probed module, None for every other."""
+        if fullname in self.before_import:
+            self.before_import.pop(fullname)()
         if fullname in self._fixed:
             return self._of_project(fullname, path, target)
         found = self._find(fullname, path)
@@ -214,6 +224,7 @@ class _Finder:
         more = Overlay.from_json(made["overlay"])
         self.overlay.modules.update(more.modules)
         self.overlay.skipped.update(more.skipped)
+        self.on_built()
         return more.modules.get(fullname)
 
     def _spec(self, fullname: str, built: Built, found: Found) -> ModuleSpec | None:

@@ -91,6 +91,8 @@ def add_recording(parser: Parser) -> None:
     group.add_argument("--clock", choices=CLOCKS, default="auto", help=meaning)
     again = "run the program a second time, its output thrown away, without the probes whose own cost leaves times open"
     group.add_argument("--calibrate", action="store_true", help=again)
+    alone = "record the program's own process only, none that it starts"
+    group.add_argument("--no-children", action="store_false", dest="children", help=alone)
     package = "see into an installed package too, or into the project at PATH: it is built with probes, once"
     group.add_argument("--package", action="append", metavar="NAME[=PATH]", help=package)
 
@@ -138,6 +140,7 @@ def record_options(options: Namespace, *, lines: bool, progress: bool, silent: b
         only=tuple(getattr(options, "only", None) or ()),
         progress=progress,
         calibrate=getattr(options, "calibrate", False),
+        children=getattr(options, "children", True),
         packages=tuple(getattr(options, "package", None) or ()),
         silent=silent,
     )
@@ -168,6 +171,7 @@ def setting_checks() -> dict[str, tuple[str, Callable[[Any], Any]]]:
         "all": ("everything", _truth),
         "threads": ("threads", _truth),
         "calibrate": ("calibrate", _truth),
+        "children": ("children", _truth),
         "explain": ("explain", _truth),
         "quiet": ("quiet", _truth),
     }

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from ..errors import UsageError
 from ..target import Target
 
-_NOT_YET = ("--no-lines", "--no-children")
+_NOT_YET = ("--no-lines",)
 
 _ELSEWHERE = {
     "--sort": "cyprof stats",

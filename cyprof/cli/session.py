@@ -112,6 +112,8 @@ class Session:
         """Records the target, hands its profile to `show`, and returns the exit code: the program's own unless it is 0."""
         options = record_options(self.options, lines=lines, progress=self.terminal.shows_progress)
         recording = record(self.target, options, self.terminal.progress, by=self.engine)
+        if recording.remark:
+            self.terminal.note(recording.remark)
         try:
             if recording.profile is None:
                 raise recording.lost or CyprofError("No profile was recorded.")

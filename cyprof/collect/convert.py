@@ -12,7 +12,7 @@ from typing import Any
 
 from ..build.overlay import Overlay
 from ..cython.report import ModuleReport
-from ..model import NO_PARENT, CallTree, Function, LineRecords, ProbeCost, Profile, Run, Thread
+from ..model import NO_PARENT, CallTree, Function, LineRecords, ProbeCost, Process, Profile, Run, Thread
 from .unseen import unprobed_packages, unseen_of_reports
 
 _STDLIB = Path(os.__file__).resolve().parent
@@ -47,6 +47,7 @@ def to_profile(result: dict[str, Any], facts: Facts) -> Profile:
         lines=lines,
         files=files,
         threads=_threads(raw, tree),
+        processes=[Process(*row) for row in raw.get("processes", ())],
         scores={paths.of(file): scores for report in reports for file, scores in report.scores.items()},
         source_hashes=_hashes({function.file for function in functions} | set(files)),
         notes=[*raw.get("notes", ()), *_overridden(reports)],
@@ -136,7 +137,7 @@ def _lines(raw: dict[str, Any], nodes: list[int], paths: _Paths) -> tuple[LineRe
 
 
 def _threads(raw: dict[str, Any], tree: CallTree) -> list[Thread]:
-    threads = [Thread(number, name, max(0, cpu), max(0, wall)) for number, name, cpu, wall in raw["threads"]]
+    threads = [Thread(number, name, max(0, cpu), max(0, wall), *more) for number, name, cpu, wall, *more in raw["threads"]]
     known = {thread.id for thread in threads}
     return threads + [Thread(number, f"thread {number}") for number in sorted(set(tree.thread) - known)]
 

@@ -19,6 +19,7 @@ from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
 from ..model import Profile
 from .convert import Facts, to_profile
+from .part import read_part
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -84,7 +85,7 @@ class profile:  # lower case: used as `with cyprof.profile()` and `@cyprof.profi
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        raw = self._runtime.stop()
+        raw = read_part(self._runtime.stop()).raw
         overlay = finder.current() or Overlay({})
         result = {
             "raw": raw,

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-_NODE_COLUMNS = (
-    "parent", "function", "thread", "calls", "exact_calls", "resumes", "raised", "self_ns", "wait_ns", "call_line",
-)  # fmt: skip
-_LINE_COLUMNS = ("line_node", "line_file", "line_line", "line_hits", "line_self_ns")
+from .part import LINE_COLUMNS, NODE_COLUMNS
 
 
 def without_own_calls(raw: dict[str, Any]) -> dict[str, Any]:
@@ -28,10 +25,10 @@ def without_own_calls(raw: dict[str, Any]) -> dict[str, Any]:
     used = sorted({raw["function"][node] for node in kept})
     new_node = {-1: -1} | {node: index for index, node in enumerate(kept)}
     new_function = {function: index for index, function in enumerate(used)}
-    columns = {name: [raw[name][node] for node in kept] for name in _NODE_COLUMNS}
+    columns = {name: [raw[name][node] for node in kept] for name in NODE_COLUMNS}
     columns["parent"] = [new_node[parent] for parent in columns["parent"]]
     columns["function"] = [new_function[function] for function in columns["function"]]
-    lines = [row for row in zip(*(raw[name] for name in _LINE_COLUMNS), strict=True) if row[0] in new_node]
-    columns |= {name: [row[index] for row in lines] for index, name in enumerate(_LINE_COLUMNS)}
+    lines = [row for row in zip(*(raw[name] for name in LINE_COLUMNS), strict=True) if row[0] in new_node]
+    columns |= {name: [row[index] for row in lines] for index, name in enumerate(LINE_COLUMNS)}
     columns["line_node"] = [new_node[node] for node in columns["line_node"]]
     return raw | columns | {"functions": [functions[function] for function in used]}

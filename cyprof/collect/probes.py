@@ -10,7 +10,9 @@ import os
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,11 +23,13 @@ from ..build.modules import find_sources
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
+from ..inside import VARIABLE
 from ..target import Target, held_back, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, to_profile
-from .own import without_own_calls
 from .packages import add_projects, build_all
+from .part import UNKNOWN, WHOLE
+from .processes import Leavings, signal_name
 from .registry import Progress, Recording, RecordOptions, collector
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
@@ -48,9 +52,12 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
     progress(f"running {target.title}")
     before = _calibrate()
     started = now()
-    exit_code, result = run(target, options, overlay)
-    if "raw" not in result:
-        return Recording(None, exit_code, lost(exit_code))
+    with _run_folder() as folder:
+        exit_code = _run(target, options, overlay, folder)
+        left = Leavings(folder, time.time_ns())
+        if not left.parts:
+            return Recording(None, exit_code, lost(exit_code, left.no_room))
+        result = left.result(overlay)
     facts = Facts(
         target=target.title,
         argv=(*target.words, *target.args),
@@ -60,9 +67,9 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         with_lines=options.lines,
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
     )
-    profile = to_profile({**result, "raw": without_own_calls(result["raw"])}, facts)
+    profile = to_profile(result, facts)
     add_projects(profile, projects, result)
-    return Recording(profile, exit_code)
+    return Recording(profile, exit_code, remark=_remark(exit_code, left.parts[0].state))
 
 
 def build(target: Target, probes: ProbeOptions, progress: Progress) -> Overlay:
@@ -76,16 +83,27 @@ def now() -> str:
     return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-def run(target: Target, options: RecordOptions, overlay: Overlay, engine: str = "") -> tuple[int, dict[str, Any]]:
+def run(target: Target, options: RecordOptions, overlay: Overlay, engine: str) -> tuple[int, dict[str, Any]]:
     """Runs the target in a process of its own and returns its exit code and what that process left behind: an empty dict
-    when it went without a word. `engine` names the module of cyprof that records there, by default the probes' runtime.
+    when it went without a word. `engine` names the module of cyprof that records there in the place of the probes' runtime.
     Raises BuildError when a module that was imported could not be built."""
-    with tempfile.TemporaryDirectory(prefix="cyprof-") as folder:
-        exit_code = _run(target, options, overlay, Path(folder), engine)
-        result = _result(Path(folder))
-    if "error" in result:
-        raise BuildError(*result["error"])
-    return exit_code, result
+    with _run_folder() as folder:
+        exit_code = _run(target, replace(options, children=False), overlay, folder, engine)
+        return exit_code, _result(folder)
+
+
+@contextlib.contextmanager
+def _run_folder() -> Iterator[Path]:
+    """A folder of this run alone, where its processes leave what they recorded."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="cyprof-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise CollectError(
+            f"No temporary folder could be made for the recording: {error.strerror or error}.",
+            "Free some space, or set TMPDIR to a folder that you can write.",
+        ) from error
+    with folder as path:
+        yield Path(path)
 
 
 class _Start:
@@ -100,8 +118,11 @@ class _Start:
             self.code = zipimporter(target.value).get_source("__main__") or ""
 
 
-def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path, engine: str) -> int:
-    """Starts the program's process with a request in `folder` and returns its exit code when it has ended."""
+def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path, engine: str = "") -> int:
+    """Starts the program's process with a request in `folder` and returns its exit code when it has ended.
+
+    Raises BuildError when a module that it imported could not be built.
+    """
     with _lifeline() as lifeline:
         packed = target.kind == "script" and (Path(target.value).is_dir() or is_archive(target.value))
         request = {
@@ -112,21 +133,28 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path,
             "words": target.words,
             "args": list(target.args),
             "root": str(_ROOT),
-            "engine": engine or "cyprof.probe._runtime",
+            "engine": engine,
             "overlay": overlay.to_json(),
             "build_missing": True,
             "clock": options.clock,
             "lines": options.lines,
             "progress": options.progress,
-            "result": str(folder / "result"),
+            "folder": str(folder),
+            "children": options.children,
+            "python": sys.implementation.cache_tag,
             "lifeline": lifeline,
             "parent": os.getpid(),
             "unblock": held_back(),
         }
-        path = folder / "request"
+        path = folder / "settings"
         path.write_bytes(marshal.dumps(request))
         command = [sys.executable, *interpreter_flags(), str(_CHILD), str(path)]
-        return run_process(command, os.environ, silent=options.silent)
+        environ = {**os.environ, VARIABLE: str(folder)} if options.children else os.environ
+        exit_code = run_process(command, environ, silent=options.silent)
+    failed = folder / "error"
+    if failed.is_file():
+        raise BuildError(*marshal.loads(failed.read_bytes()))
+    return exit_code
 
 
 @contextlib.contextmanager
@@ -161,26 +189,37 @@ def _result(folder: Path) -> dict[str, Any]:
     return result
 
 
-def lost(exit_code: int) -> CollectError:
-    """Why a program that ended with that code gave no profile back."""
+def lost(exit_code: int, no_room: bool = False) -> CollectError:
+    """Why a program that ended with that code gave no profile back; `no_room`: it could not be written."""
+    if no_room:
+        return CollectError(
+            "The recording could not be written: the disk is full, or files may not grow that large.",
+            "Free some space, or set TMPDIR to a folder that has some.",
+        )
     if exit_code < 0:
-        try:
-            name = signal.Signals(-exit_code).name
-        except ValueError:
-            name = f"signal {-exit_code}"
+        name = signal_name(-exit_code)
         if -exit_code in _CRASHES:
             return CollectError(
                 f"The program crashed ({name}), and its profile was lost with it.",
                 "See whether it crashes without cyprof too, and where: python -X faulthandler and the same arguments.",
             )
         return CollectError(
-            f"The program was ended by {name}, and its profile was lost with it.",
-            "End it with Ctrl-C (SIGINT) to get a profile of what it did so far.",
+            f"The program was ended by {name} before anything was written down.",
+            "What it did is written down from its first tenth of a second on; let it run longer, or end it with Ctrl-C.",
         )
     return CollectError(
-        f"The program left with exit code {exit_code} without giving its profile back (os._exit or os.exec).",
-        "A profile is written when a program returns, raises or calls sys.exit.",
+        f"The program left with exit code {exit_code} without giving its profile back.",
+        "A profile is written when a program returns, raises, or calls sys.exit or os._exit.",
     )
+
+
+def _remark(exit_code: int, state: int) -> str:
+    """What the user should know of a program that was ended from outside; "" for any other."""
+    if exit_code >= 0 or state == WHOLE:
+        return ""
+    what = "crashed" if -exit_code in _CRASHES else "was ended"
+    until = "up to then" if state != UNKNOWN else "up to a moment before"
+    return f"The program {what} ({signal_name(-exit_code)}); the profile shows what it did {until}."
 
 
 def _calibrate() -> dict[str, float]:

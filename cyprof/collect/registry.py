@@ -22,6 +22,7 @@ class RecordOptions:
     `lines`: line probes as well, in functions that match `only` (all when empty). `without`: functions left without
     probes. `progress`: whether the program's process, too, tells on stderr what it builds. `calibrate`: run the program a
     second time to settle what the probes' own cost leaves open. `silent`: its input is empty and its output goes nowhere.
+    `children`: record the processes that the program starts, too.
     `packages`: projects that are to be seen too, each as NAME, NAME=PATH or PATH.
     """
 
@@ -32,6 +33,7 @@ class RecordOptions:
     progress: bool = False
     calibrate: bool = False
     silent: bool = False
+    children: bool = True
     packages: tuple[str, ...] = ()
 
 
@@ -39,12 +41,14 @@ class RecordOptions:
 class Recording:
     """What came of a run. `exit_code` is the program's, negative for the signal it died by, 0 for a saved profile.
 
-    `profile` is None when the program ended without giving one back; `lost` says why then.
+    `profile` is None when the program ended without giving one back; `lost` says why then. `remark` is a sentence for the
+    user where the profile goes less far than the run.
     """
 
     profile: Profile | None
     exit_code: int = 0
     lost: CollectError | None = None
+    remark: str = ""
 
 
 ENGINES = {"probes": "probes", "cprofile": "stock", "line_profiler": "stock"}

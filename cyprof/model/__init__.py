@@ -5,7 +5,7 @@ from .cost import NodeTimes, ProbeCost
 from .flat import FlatProfile, LineTimings
 from .function import CYTHON_KINDS, KINDS, Function, Kind
 from .lines import LineRecords, LineTimes
-from .profile import Edge, FunctionTimes, Profile, Run, Stated, Thread, Unseen
+from .profile import Edge, FunctionTimes, Process, Profile, Run, Stated, Thread, Unseen
 
 __all__ = [
     "CYTHON_KINDS",
@@ -22,6 +22,7 @@ __all__ = [
     "LineTimings",
     "NodeTimes",
     "ProbeCost",
+    "Process",
     "Profile",
     "Run",
     "Stated",

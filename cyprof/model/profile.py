@@ -33,12 +33,33 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread that ran. `cpu_ns` is its processor time, `wall_ns` the time from its first event to its end."""
+    """A thread that ran. `cpu_ns` is its processor time, `wall_ns` the time from its first event to its end.
+
+    `merged` says how many ended threads of that kind are one entry, 0 for a thread on its own; `process` is an id.
+    """
 
     id: int
     name: str
     cpu_ns: int = 0
     wall_ns: int = 0
+    merged: int = 0
+    process: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process that ran; the program's own has id 0 and no name. Times in ns.
+
+    `end` says how it ended, "" for the usual way.
+    """
+
+    id: int
+    pid: int
+    name: str
+    parent_pid: int = 0
+    cpu_ns: int = 0
+    wall_ns: int = 0
+    end: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +141,7 @@ class Profile:
     settled_ns: list[int] = field(default_factory=list)
     stated: Stated | None = None
     remarks: dict[int, str] = field(default_factory=dict)
+    processes: list[Process] = field(default_factory=list)
 
     @property
     def has_paths(self) -> bool:
@@ -153,6 +175,13 @@ class Profile:
     def self_sum_ns(self) -> int:
         """The self times of all nodes together: what 100 % stands for. Never 0."""
         return max(1, sum(self.node_times.best))
+
+    def thread_title(self, thread: Thread) -> str:
+        """The thread's name, with its process where there are several."""
+        if len(self.processes) < 2:
+            return thread.name
+        process = next((process for process in self.processes if process.id == thread.process), None)
+        return f"{process.name or 'main'} {process.pid}: {thread.name}" if process is not None else thread.name
 
     @cached_property
     def delayed_ns(self) -> int:

@@ -122,6 +122,13 @@ static PyTypeObject *defining_type(PyTypeObject *type, PyMethodDef *method) {
     return type;
 }
 
+static bool ends_process(const char *module, const char *name) {
+    static const char *const names[] = {"_exit", "execv", "execve", "abort"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(module, "posix") && !strcmp(name, names[i])) return true;
+    return false;
+}
+
 static const cyp_function *describe_c_function(PyCFunctionObject *callable) {
     PyObject *self = callable->m_self;
     if (self && PyType_Check(self)) return describe_in_type((PyTypeObject *)self, callable->m_ml->ml_name);
@@ -131,7 +138,10 @@ static const cyp_function *describe_c_function(PyCFunctionObject *callable) {
     const char *text = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
     PyErr_Clear();
     if (text && !strcmp(text, "cyprof.probe._runtime")) return NULL;
-    return functions_new(text ? text : "", callable->m_ml->ml_name, "", 0, CYP_KIND_BUILTIN, CYP_LANGUAGE_C);
+    cyp_function *function = functions_new(text ? text : "", callable->m_ml->ml_name, "", 0, CYP_KIND_BUILTIN, CYP_LANGUAGE_C);
+    if (function && text && ends_process(text, function->name)) function->flags |= CYP_ENDS_PROCESS;
+    if (function && !strcmp(function->name, "use_tool_id")) function->flags |= CYP_TAKES_TOOL;
+    return function;
 }
 
 /* The types of Cython's function objects, one for each version of Cython in the process. They live as long as it does. */
@@ -219,6 +229,12 @@ static PyObject *look_up_method(PyObject *self, PyObject *name) {
     return type->tp_getattro == PyObject_GenericGetAttr ? _PyType_Lookup(type, name) : NULL;
 }
 
+/* Writes down what was recorded when the function is one that leaves no time to. */
+static const cyp_function *before_end(const cyp_function *function) {
+    if (function && CYP_UNLIKELY(function->flags & CYP_ENDS_PROCESS)) process_checkpoint(ENDED_BY_EXIT);
+    return function;
+}
+
 /* The function to show for a call of `callable`, or of the attribute `callable` (a str) of `self` when that is given. NULL
    for none. Leaves a pending exception alone. */
 const cyp_function *callables_function(PyObject *callable, PyObject *self) {
@@ -228,17 +244,17 @@ const cyp_function *callables_function(PyObject *callable, PyObject *self) {
     if (callable && PyStaticMethod_Type.tp_dealloc == Py_TYPE(callable)->tp_dealloc) return NULL;
     if (!callable || !identify(callable, &found)) return NULL;
     size_t slot = slot_of(found.key);
-    if (table[slot].key) return table[slot].function;
+    if (table[slot].key) return before_end(table[slot].function);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     const cyp_function *function = describe(callable, &found);
     PyErr_Restore(type, value, traceback);
     if (table_used * 2 >= table_size) {
-        if (grow_table()) return function;
+        if (grow_table()) return before_end(function);
         slot = slot_of(found.key);
     }
     if (found.keep) Py_INCREF((PyObject *)(uintptr_t)found.key);
     table[slot] = (entry){found.key, function};
     table_used++;
-    return function;
+    return before_end(function);
 }

@@ -7,6 +7,7 @@ void frames_enter(const cyp_function *function, bool resumed) {
     thread_state *thread = threads_current();
     if (!thread) return;
     if (!thread->name[0]) thread_find_name(thread);
+    if (process.name_looks) process_look_for_name();
     tree_enter(thread, function, resumed);
 }
 
@@ -17,6 +18,7 @@ void frames_leave(const cyp_function *function, bool raised) {
     thread_state *thread = threads_current();
     if (!thread) return;
     cyp_node *node = thread->base.node;
+    if (node->function != function) recording.stack_switched = true;
     while (node && node->function != function) node = node->parent;
     if (!node) return;
     if (raised) node->raised++;

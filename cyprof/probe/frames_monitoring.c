@@ -63,7 +63,7 @@ int frames_init(PyObject *module) {
     return monitoring ? 0 : -1;
 }
 
-int frames_begin(void) {
+static int listen(void) {
     if (take_tool()) return -1;
     events_of_tool = 0;
     line_event = event_bit("LINE");
@@ -76,6 +76,24 @@ int frames_begin(void) {
         if (bit != line_event) events_of_tool |= bit;
     }
     return call("set_events", "(ll)", tool, events_of_tool);
+}
+
+int frames_begin(void) { return listen(); }
+
+/* The program is about to take a tool id: if it is ours, we go out of the way to another. Where none is free we stay, as any
+   tool would. */
+static void make_way(PyObject *wanted) {
+    long old = tool;
+    if (!PyLong_Check(wanted) || PyLong_AsLong(wanted) != old || PyErr_Occurred()) return PyErr_Clear();
+    if (listen()) {
+        PyErr_Clear();
+        tool = old;
+        return;
+    }
+    int failed = call("set_events", "(li)", old, 0);
+    for (int i = 0; i < EVENT_COUNT && !failed; i++)
+        failed = call("register_callback", "(llO)", old, event_bit(callbacks[i].event), Py_None);
+    if (failed || call("free_tool_id", "(l)", old)) PyErr_WriteUnraisable(monitoring);
 }
 
 void frames_end(void) {
@@ -150,8 +168,10 @@ PyObject *frames_line_event(PyObject *self, PyObject *const *args, Py_ssize_t co
 }
 
 PyObject *frames_c_call(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    (void)self, (void)count;
-    if (threads_listening()) frames_enter(callables_function(args[2], NULL), false);
+    (void)self;
+    const cyp_function *function = threads_listening() ? callables_function(args[2], NULL) : NULL;
+    frames_enter(function, false);
+    if (function && CYP_UNLIKELY(function->flags & CYP_TAKES_TOOL) && count > 3) make_way(args[3]);
     return none_or_error();
 }
 

@@ -8,6 +8,8 @@
 #include "opcode.h"
 
 static PyObject *thread_hook;   /* a Python callable that puts our C hook into the thread that calls it */
+static PyObject *set_profile, *our_set_profile;     /* sys.setprofile as it was, and what stands in its place */
+static uint64_t lost_since_ns;  /* when a profiler of the program's was begun that we could not stand before; 0: never */
 
 /* Whether the frame begins, rather than going on after a yield or await: its first RESUME has argument 0. The hook fires at
    RESUME (Python/ceval.c, TRACE_FUNCTION_ENTRY), or at the yield itself when an exception is thrown in; PyFrame_GetLasti
@@ -44,14 +46,69 @@ static void frame_event(PyFrameObject *frame, int what, PyObject *arg) {
     Py_DECREF(code);
 }
 
-static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+/* A profiler of the program's own, by sys.setprofile or cProfile, takes the place of our hook. We take it back, keep the
+   object that sys.getprofile() gives, and hand each event on to that profiler. */
+static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+static void hook_this_thread(void);
+
+static void regain_hook(void) {
+    PyThreadState *state = PyThreadState_Get();
+    thread_state *thread = threads_current();
+    if (!thread || state->c_profilefunc == profile_hook) return;
+    PyObject *object = Py_XNewRef(state->c_profileobj);
+    thread->next_profile = state->c_profilefunc;
+    PyEval_SetProfile(profile_hook, object);
+    Py_XDECREF(object);
+}
+
+static int regain_by_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+    (void)self, (void)frame, (void)what, (void)arg;
+    PyEval_SetTrace(NULL, NULL);
+    regain_hook();
+    return 0;
+}
+
+/* cProfile is about to begin or end: the first event of a trace hook is where the thread comes back to us. */
+static void regain_soon(PyObject *callable) {
+    if (!PyCFunction_Check(callable) || !PyCFunction_GET_SELF(callable)) return;
+    PyTypeObject *type = Py_TYPE(PyCFunction_GET_SELF(callable));
+    while (type && strcmp(type->tp_name, "_lsprof.Profiler")) type = type->tp_base;
+    if (!type) return;
+    PyThreadState *state = PyThreadState_Get();
+    if (!state->c_tracefunc)
+        PyEval_SetTrace(regain_by_trace, NULL);
+    else if (!recording.lines && !lost_since_ns)
+        lost_since_ns = now_ns();
+}
+
+/* In the place of sys.setprofile. A new thread sets our own hook by it. */
+PyObject *frames_setprofile(PyObject *self, PyObject *function) {
     (void)self;
+    if (function == thread_hook && is_recording()) {
+        hook_this_thread();
+        Py_RETURN_NONE;
+    }
+    bool ours = PyThreadState_Get()->c_profilefunc == profile_hook;
+    PyObject *result = PyObject_CallOneArg(set_profile, function);
+    if (!result || !is_recording()) return result;
+    thread_state *thread = threads_current();
+    Py_tracefunc before = thread ? thread->next_profile : NULL;
+    regain_hook();
+    /* Without us a profiler does not see the end of the call that set it, unless there was one before it. */
+    if (thread) thread->skips_return = ours && !before;
+    return result;
+}
+
+static int own_event(PyFrameObject *frame, int what, PyObject *arg) {
     if (!threads_listening()) return 0;
     /* A pending exception has been put aside by the interpreter (Python/ceval.c, call_trace_protected). */
     switch (what) {
     case PyTrace_CALL:
     case PyTrace_RETURN: frame_event(frame, what, arg); break;
-    case PyTrace_C_CALL: frames_enter(callables_function(arg, NULL), false); break;
+    case PyTrace_C_CALL:
+        frames_enter(callables_function(arg, NULL), false);
+        regain_soon(arg);
+        break;
     case PyTrace_C_RETURN: frames_leave(callables_function(arg, NULL), false); break;
     case PyTrace_C_EXCEPTION: frames_leave(callables_function(arg, NULL), true); break;
     default: break;
@@ -59,8 +116,22 @@ static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject
     return PyErr_Occurred() ? -1 : 0;
 }
 
+static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+    if (own_event(frame, what, arg)) return -1;
+    thread_state *thread = (thread_state *)current_thread;
+    if (!thread || !thread->next_profile) return 0;
+    if (thread->skips_return && what == PyTrace_C_RETURN) {
+        thread->skips_return = false;
+        return 0;
+    }
+    int failed = thread->next_profile(self, frame, what, arg);
+    if (!PyThreadState_Get()->c_profilefunc) regain_hook();     /* it failed, and was taken away */
+    return failed;
+}
+
 static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     (void)self, (void)arg;
+    regain_hook();
     if (!threads_listening() || (what != PyTrace_CALL && what != PyTrace_LINE)) return 0;
     PyCodeObject *code = PyFrame_GetCode(frame);
     const cyp_function *function = function_of_frame(frame, code);
@@ -74,6 +145,8 @@ static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *
 }
 
 static void hook_this_thread(void) {
+    thread_state *thread = threads_current();
+    if (thread) thread->next_profile = NULL;
     PyEval_SetProfile(profile_hook, NULL);
     if (recording.lines) PyEval_SetTrace(trace_hook, NULL);
 }
@@ -107,18 +180,38 @@ int frames_ask_for_lines(const cyp_function *function, PyObject *code) {
 
 int frames_init(PyObject *module) {
     thread_hook = PyObject_GetAttrString(module, "_hook_thread");
-    return thread_hook ? 0 : -1;
+    PyObject *found = PySys_GetObject("setprofile");
+    if (!thread_hook || !found || !PyCFunction_Check(found)) return -1;
+    set_profile = Py_NewRef(found);
+    /* The same name, text and module. */
+    static PyMethodDef method;
+    const PyCFunctionObject *function = (PyCFunctionObject *)found;
+    method = (PyMethodDef){"setprofile", frames_setprofile, METH_O, function->m_ml->ml_doc};
+    our_set_profile = PyCFunction_NewEx(&method, function->m_self, function->m_module);
+    return our_set_profile ? 0 : -1;
 }
 
 int frames_begin(void) {
+    lost_since_ns = 0;
+    if (PySys_SetObject("setprofile", our_set_profile)) return -1;
     if (set_hook_of_new_threads(thread_hook)) return -1;
     hook_this_thread();
     return 0;
 }
 
 void frames_end(void) {
-    PyEval_SetProfile(NULL, NULL);
-    if (recording.lines) PyEval_SetTrace(NULL, NULL);
+    PyThreadState *state = PyThreadState_Get();
+    thread_state *thread = (thread_state *)current_thread;
+    if (lost_since_ns && state->c_profilefunc != profile_hook) recording.python_lost_ns = now_ns() - lost_since_ns;
+    recording.lines_lost = recording.lines && state->c_tracefunc != trace_hook;
+    /* A profiler or tracer of the program's stays. */
+    if (state->c_profilefunc == profile_hook) {
+        PyObject *object = Py_XNewRef(state->c_profileobj);
+        PyEval_SetProfile(thread ? thread->next_profile : NULL, object);
+        Py_XDECREF(object);
+    }
+    if (state->c_tracefunc == trace_hook) PyEval_SetTrace(NULL, NULL);
+    if (PySys_SetObject("setprofile", set_profile)) PyErr_WriteUnraisable(set_profile);
     if (set_hook_of_new_threads(Py_None)) PyErr_WriteUnraisable(thread_hook);
 }
 

@@ -33,7 +33,9 @@ enum {
     CYP_NOGIL = 1,          /* declared nogil */
     CYP_PROPAGATES = 2,     /* an exception leaves it (false for noexcept: the error is printed and swallowed) */
     CYP_HIDDEN = 4,         /* a function of cyprof's own: never shown, its time is its caller's */
-    CYP_IMPORT_SYSTEM = 8   /* entry into the import system, which is always sampled */
+    CYP_IMPORT_SYSTEM = 8,  /* entry into the import system, which is always sampled */
+    CYP_ENDS_PROCESS = 16,  /* nothing of this process is left after it: os._exit, os.execv */
+    CYP_TAKES_TOOL = 32     /* sys.monitoring.use_tool_id */
 };
 
 /* cyp_thread.attention: why the quick path of a probe must not be taken. */

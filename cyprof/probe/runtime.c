@@ -25,36 +25,51 @@ static int clock_named(const char *name) {
     return -1;
 }
 
-static void set_recording(int clock, bool lines, PyObject *wants_lines) {
+/* Sets what is summed up over the process to zero. */
+void recording_restart(void) {
     struct timespec cpu;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-    recording.clock = clock;
-    recording.lines = lines;
     recording.samples = 0;
-    recording.generation++;
+    recording.python_lost_ns = 0;
+    recording.stack_switched = recording.lines_lost = false;
     recording.start_cpu_ns = (uint64_t)cpu.tv_sec * BILLION + (uint64_t)cpu.tv_nsec;
-    Py_XSETREF(recording.wants_lines, wants_lines == Py_None ? NULL : Py_XNewRef(wants_lines));
-    if (!recording.clock_cost_ns) recording.clock_cost_ns = calibrate_clock();
     recording.start_ns = now_ns();
 }
 
-PyDoc_STRVAR(start_doc, "start(clock='auto', lines=False, wants_lines=None, running=False)\n\n"
-"Begins a recording of all threads of this process.\n\n"
+static void set_recording(int clock, bool lines, PyObject *wants_lines) {
+    recording.clock = clock;
+    recording.lines = lines;
+    recording.generation++;
+    Py_XSETREF(recording.wants_lines, wants_lines == Py_None ? NULL : Py_XNewRef(wants_lines));
+    if (!recording.clock_cost_ns) recording.clock_cost_ns = calibrate_clock();
+    recording_restart();
+}
+
+PyDoc_STRVAR(start_doc, "start(clock='auto', lines=False, wants_lines=None, running=False, folder=None, children=False, "
+"name='')\n\n"
+"Begins a recording of all threads of this process. With a folder, what was recorded is written there from time to time, when "
+"the process is ended by a signal, and at stop(); with children also for processes that this one forks.\n\n"
 "wants_lines(filename) is asked once for each Python code object when lines are recorded. With running, the functions "
 "that are running on the calling thread stand above what is recorded, uncounted.");
 static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keywords) {
     (void)self;
-    static char *names[] = {"clock", "lines", "wants_lines", "running", NULL};
-    const char *clock_name = "auto";
-    int lines = 0, running = 0;
+    static char *names[] = {"clock", "lines", "wants_lines", "running", "folder", "children", "name", NULL};
+    const char *clock_name = "auto", *folder = NULL, *name = "";
+    int lines = 0, running = 0, children = 0;
     PyObject *wants_lines = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|spOp", names, &clock_name, &lines, &wants_lines, &running)) return NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|spOpzps", names, &clock_name, &lines, &wants_lines, &running, &folder,
+                                     &children, &name))
+        return NULL;
     int clock = clock_named(clock_name);
     if (clock < 0) return NULL;
     if (recording.active) return PyErr_SetString(PyExc_RuntimeError, "a recording is in progress already"), NULL;
+    if (!process_set_folder(folder, children)) return PyErr_SetString(PyExc_ValueError, "the folder's name is too long"), NULL;
     threads_forget_ended();
     set_recording(clock, lines, wants_lines);
-    if (watcher_start()) return NULL;
+    process_set_name(name);
+    process_begin(false);
+    if (watcher_start()) return PyErr_SetString(PyExc_RuntimeError, "the watcher thread could not be started"), NULL;
+    if (folder) deaths_begin();
     __atomic_store_n(&recording.active, 1, __ATOMIC_RELEASE);
     threads_begin();
     if (frames_begin() || (running && frames_enter_running())) {
@@ -73,13 +88,43 @@ static void end_recording(void) {
     __atomic_store_n(&recording.active, 0, __ATOMIC_RELEASE);
 }
 
-PyDoc_STRVAR(stop_doc, "stop()\n\nEnds the recording and returns it as a dict of lists.");
+static PyObject *recorded(uint64_t end) {
+    snapshot taken = {0};
+    pthread_mutex_lock(&registry_lock);
+    bool done = snapshot_take(&taken, end, ENDED_WHOLE);
+    pthread_mutex_unlock(&registry_lock);
+    if (!done) return PyErr_NoMemory();
+    PyObject *bytes = PyBytes_FromStringAndSize(taken.data, (Py_ssize_t)taken.size);
+    snapshot_release(&taken);
+    return bytes;
+}
+
+PyDoc_STRVAR(stop_doc, "stop()\n\nEnds the recording and returns it as bytes, which cyprof.collect.part reads; when it was begun "
+"with a folder, it is written there, and whether that went well is returned.");
 static PyObject *runtime_stop(PyObject *self, PyObject *unused) {
     (void)self, (void)unused;
-    if (!recording.active) return PyErr_SetString(PyExc_RuntimeError, "no recording is in progress"), NULL;
-    uint64_t end = now_ns();
+    if (!is_recording()) return PyErr_SetString(PyExc_RuntimeError, "no recording is in progress"), NULL;
+    (void)threads_current();    /* in a forked child with nothing recorded yet, it begins here */
+    if (!process_keeps_parts()) {
+        uint64_t end = now_ns();
+        end_recording();
+        return recorded(end);
+    }
+    /* A signal that comes meanwhile waits, on every thread, until all is written. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     end_recording();
-    return snapshot_take(end);
+    bool written = process_checkpoint(ENDED_WHOLE);
+    deaths_end();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return PyBool_FromLong(written);
+}
+
+PyDoc_STRVAR(recording_doc, "recording()\n\nWhether a recording is in progress in this process.");
+static PyObject *runtime_recording(PyObject *self, PyObject *unused) {
+    (void)self, (void)unused;
+    return PyBool_FromLong(is_recording());
 }
 
 /* Where a thread keeps its innermost frame, and how many more may be put on it. */
@@ -118,6 +163,16 @@ static PyObject *runtime_hide(PyObject *self, PyObject *prefix) {
     (void)self;
     if (!PyUnicode_Check(prefix)) return PyErr_SetString(PyExc_TypeError, "prefix must be a str"), NULL;
     return functions_hide(prefix) ? NULL : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(name_process_doc, "name_process(name)\n\nSays what the process is called.");
+static PyObject *runtime_name_process(PyObject *self, PyObject *name) {
+    (void)self;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text) return NULL;
+    process_set_name(text);
+    process.name_looks = 0;
+    Py_RETURN_NONE;
 }
 
 static double above(double with, double without) { return with > without ? with - without : 0; }
@@ -168,6 +223,9 @@ extern fast_function frames_hook_thread;
 static PyMethodDef methods[] = {
     {"start", (PyCFunction)(void (*)(void))runtime_start, METH_VARARGS | METH_KEYWORDS, start_doc},
     {"stop", runtime_stop, METH_NOARGS, stop_doc},
+    {"recording", runtime_recording, METH_NOARGS, recording_doc},
+    {"name_process", runtime_name_process, METH_O, name_process_doc},
+    {"adapted", process_adapted, METH_VARARGS, process_adapted_doc},
     {"run", runtime_run, METH_VARARGS, run_doc},
     {"hide", runtime_hide, METH_O, hide_doc},
     {"calibrate", runtime_calibrate, METH_NOARGS, calibrate_doc},

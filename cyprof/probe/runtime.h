@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,6 +31,8 @@ typedef struct thread_state {
     unsigned long ident;            /* as Python's threading.get_ident() */
     long tid;                       /* of the kernel */
     bool worker;                    /* an OpenMP worker */
+    bool has_workers;               /* nodes of OpenMP workers name nodes of its tree */
+    int merged;                     /* how many ended threads share this state */
     /* Owner: the thread. */
     unsigned generation;            /* the recording its tree belongs to */
     chunk *memory;
@@ -38,6 +41,8 @@ typedef struct thread_state {
     const cyp_node *paused_at;      /* exact timing is off until this node is left: the import system */
     bool exact_allowed;
     bool muted;                     /* Python events are cyprof's own: it is asking a Python function something */
+    Py_tracefunc next_profile;      /* of Python 3.11: the program's own profiler, to which events are handed on */
+    bool skips_return;              /* and the next return of a C function is not handed on */
     int name_tries;
     char name[128];
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
@@ -62,6 +67,9 @@ typedef struct {
     double clock_cost_ns;           /* of one clock read */
     uint64_t samples;               /* owner: the watcher */
     PyObject *wants_lines;          /* callable or NULL */
+    uint64_t python_lost_ns;        /* time in which Python frames could not be seen */
+    bool lines_lost;                /* a tracer of the program's own took the place of ours (3.11) */
+    bool stack_switched;            /* a function was left that was not the current one */
 } recording_state;
 
 enum { CLOCK_AUTO, CLOCK_EXACT_ONLY, CLOCK_SAMPLED_ONLY };
@@ -84,6 +92,8 @@ void tree_free(thread_state *thread);
 cyp_node *tree_find_child(cyp_thread *thread, cyp_node *parent, const cyp_function *function);
 cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed);
 void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent);
+void tree_forget_counts(thread_state *thread);
+void tree_merge(thread_state *into, thread_state *ended);
 cyp_frame tree_enter_slow(const cyp_function *function, int resumed);
 void tree_leave_slow(cyp_frame frame);
 void tree_line_slow(cyp_frame frame, unsigned line, int count);
@@ -106,9 +116,14 @@ static inline thread_state *threads_current(void) {
 cyp_thread *threads_current_base(void);
 ptrdiff_t threads_offset(void);
 int threads_init(void);
+void registry_enter(sigset_t *before);
+void registry_leave(const sigset_t *before);
 void threads_begin(void);               /* a recording begins: sets up the calling thread */
 void threads_end(void);                 /* it ends: every thread stops counting, its time booked */
+void threads_begin_fork(void);
 void threads_forget_ended(void);
+void thread_shown_name(const thread_state *thread, char *name, size_t size);
+int descriptor_out_of_the_way(int descriptor);
 void thread_book(thread_state *thread, uint64_t now);
 void thread_lock_booking(thread_state *thread);
 void thread_unlock_booking(thread_state *thread);
@@ -125,6 +140,39 @@ static inline bool threads_listening(void) {
 /* watcher.c */
 int watcher_start(void);
 void watcher_stop(void);
+bool watcher_runs(void);
+void watcher_gone(void);
+
+/* process.c */
+/* How a process ended; else the number of the signal it was ended by. */
+enum { ENDED_UNKNOWN = 0, ENDED_WHOLE = -1, ENDED_BY_EXIT = -2 };
+
+typedef struct {
+    long long pid, parent;
+    uint64_t started_ns;            /* since the epoch */
+    bool forked;
+    unsigned name_looks;            /* how often its name was looked for, plus one; 0: no more */
+    char name[128];
+} process_state;
+extern process_state process;
+
+int process_init(void);
+bool process_set_folder(const char *path, bool children);
+bool process_keeps_parts(void);
+void process_set_name(const char *name);
+void process_begin(bool forked);
+bool process_checkpoint(int state);
+void process_checkpoint_when_due(void);
+bool process_fork_pending(void);
+void process_begin_fork(void);
+void process_look_for_name(void);
+PyObject *process_adapted(PyObject *self, PyObject *args);
+extern const char process_adapted_doc[];
+
+/* deaths.c */
+void deaths_begin(void);
+void deaths_answer(void);
+void deaths_end(void);
 
 /* callables.c */
 int callables_init(void);
@@ -171,8 +219,14 @@ int calibrate_python(PyObject *namespace, double *each);
 
 /* runtime.c */
 const cyp_runtime *runtime_modules_api(void);
+void recording_restart(void);
 
 /* snapshot.c */
-PyObject *snapshot_take(uint64_t end_ns);
+typedef struct {
+    char *data;
+    size_t size, room;
+} snapshot;
+bool snapshot_take(snapshot *taken, uint64_t end_ns, int state);
+void snapshot_release(snapshot *taken);
 
 #endif /* CYP_RUNTIME_H */

@@ -1,68 +1,106 @@
-/* The recording as Python values: what collect/probes.py makes a Profile of. */
+/* The recording as bytes: what collect/part.py reads.
+ *
+ * Written without the GIL and without malloc, while the program runs or while it is dying: a thread may have been stopped
+ * anywhere, in the middle of an allocation too. Numbers are int64 in the machine's order, texts a length and bytes:
+ *     magic, nodes (NODE_COLUMNS numbers each), lines (LINE_COLUMNS each), functions, files, threads, foot, FOOT_COLUMNS counts
+ * A node that is made while this is written is left out. */
 #include "runtime.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { PARENT, FUNCTION, THREAD, CALLS, EXACT_CALLS, RESUMES, RAISED, SELF_NS, WAIT_NS, CALL_LINE, NODE_COLUMNS };
-enum { LINE_NODE, LINE_FILE, LINE_LINE, LINE_HITS, LINE_SELF_NS, LINE_COLUMNS };
-static const char *const node_names[NODE_COLUMNS] = {"parent", "function", "thread", "calls", "exact_calls", "resumes",
-                                                     "raised", "self_ns", "wait_ns", "call_line"};
-static const char *const line_names[LINE_COLUMNS] = {"line_node", "line_file", "line_line", "line_hits", "line_self_ns"};
-static const char *const kind_names[] = {"python", "def", "cpdef", "cdef", "builtin", "module"};
-static const char *const language_names[] = {"python", "cython", "c"};
+enum { NODE_COLUMNS = 10, LINE_COLUMNS = 5 };
+static const char magic[16] = "cyprof-part-1\n\n";
+
+/* ---- memory that grows; from the system, page by page */
+
+static bool grow(void **data, size_t *size, size_t used, size_t wanted) {
+    if (wanted <= *size) return true;
+    size_t more = *size ? *size : 1 << 16;
+    while (more < wanted) more *= 2;
+    void *fresh = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh == MAP_FAILED) return false;
+    if (*data) {
+        memcpy(fresh, *data, used);
+        munmap(*data, *size);
+    }
+    *data = fresh;
+    *size = more;
+    return true;
+}
+
+static void release(void *data, size_t size) {
+    if (data) munmap(data, size);
+}
+
+/* Pointers in the order they were first met, and a hash of them. */
+typedef struct {
+    const void **order;
+    size_t order_size, count;
+    uint32_t *slots;                /* 0, or 1 + index into order */
+    size_t slots_size, slot_count;
+} numbers;
+
+static size_t slot_for(const numbers *all, const void *key) {
+    size_t mask = all->slot_count - 1;
+    size_t slot = (size_t)(((uint64_t)(uintptr_t)key >> 3) * 0x9E3779B97F4A7C15ull >> 32) & mask;
+    while (all->slots[slot] && all->order[all->slots[slot] - 1] != key) slot = (slot + 1) & mask;
+    return slot;
+}
+
+static bool grow_slots(numbers *all) {
+    size_t count = all->slot_count ? all->slot_count * 2 : 1 << 12;
+    void *fresh = NULL;
+    size_t size = 0;
+    if (!grow(&fresh, &size, 0, count * sizeof *all->slots)) return false;
+    release(all->slots, all->slots_size);
+    all->slots = fresh;
+    all->slots_size = size;
+    all->slot_count = count;
+    for (size_t i = 0; i < all->count; i++) all->slots[slot_for(all, all->order[i])] = (uint32_t)i + 1;
+    return true;
+}
+
+/* The number of a pointer; -1 without memory. */
+static long long number_of(numbers *all, const void *key) {
+    if (all->count * 2 >= all->slot_count && !grow_slots(all)) return -1;
+    size_t slot = slot_for(all, key);
+    if (all->slots[slot]) return all->slots[slot] - 1;
+    size_t used = all->count * sizeof *all->order;
+    if (!grow((void **)&all->order, &all->order_size, used, used + sizeof *all->order)) return -1;
+    all->order[all->count++] = key;
+    all->slots[slot] = (uint32_t)all->count;
+    return (long long)all->count - 1;
+}
+
+/* ---- writing */
 
 typedef struct {
-    PyObject *nodes[NODE_COLUMNS], *lines[LINE_COLUMNS];
-    PyObject *functions, *files, *threads;
-    PyObject *function_numbers, *file_numbers;  /* dicts: address, or path -> index */
-    uint32_t count;
-} snapshot;
+    snapshot out;
+    bool failed;
+    uint64_t now;
+    numbers functions, files, threads;
+    void *stack;
+    size_t stack_size;
+    long long node_count, line_count;
+} writer;
 
-static int append_number(PyObject *list, long long value) {
-    PyObject *number = PyLong_FromLongLong(value);
-    int failed = !number || PyList_Append(list, number);
-    Py_XDECREF(number);
-    return failed ? -1 : 0;
-}
-
-/* The number of `key` in `numbers`, else -1 when it is new (it is then given the next one), -2 with an exception set. */
-static Py_ssize_t number_of(PyObject *numbers, PyObject *key) {
-    PyObject *found = PyDict_GetItemWithError(numbers, key);
-    if (found) return PyLong_AsSsize_t(found);
-    if (PyErr_Occurred()) return -2;
-    PyObject *next = PyLong_FromSsize_t(PyDict_GET_SIZE(numbers));
-    int failed = !next || PyDict_SetItem(numbers, key, next);
-    Py_XDECREF(next);
-    return failed ? -2 : -1;
-}
-
-static Py_ssize_t file_number(snapshot *shot, const char *file) {
-    PyObject *text = PyUnicode_DecodeFSDefault(file);
-    Py_ssize_t number = text ? number_of(shot->file_numbers, text) : -2;
-    if (number == -1) {
-        number = PyDict_GET_SIZE(shot->file_numbers) - 1;
-        if (PyList_Append(shot->files, text)) number = -2;
+static void put(writer *to, const void *data, size_t size) {
+    if (to->failed || !grow((void **)&to->out.data, &to->out.room, to->out.size, to->out.size + size)) {
+        to->failed = true;
+        return;
     }
-    Py_XDECREF(text);
-    return number;
+    memcpy(to->out.data + to->out.size, data, size);
+    to->out.size += size;
 }
 
-static Py_ssize_t function_number(snapshot *shot, const cyp_function *function) {
-    PyObject *key = PyLong_FromVoidPtr((void *)function);
-    Py_ssize_t number = key ? number_of(shot->function_numbers, key) : -2;
-    Py_XDECREF(key);
-    if (number != -1) return number;
-    const char *file = function->language == CYP_LANGUAGE_C ? "" : function->files[function->file];
-    PyObject *row = Py_BuildValue(
-        "(NNNisOs)", PyUnicode_DecodeUTF8(function->module, (Py_ssize_t)strlen(function->module), "replace"),
-        PyUnicode_DecodeUTF8(function->name, (Py_ssize_t)strlen(function->name), "replace"), PyUnicode_DecodeFSDefault(file),
-        function->line, kind_names[function->kind], function->flags & CYP_NOGIL ? Py_True : Py_False,
-        language_names[function->language]);
-    int failed = !row || PyList_Append(shot->functions, row);
-    Py_XDECREF(row);
-    return failed ? -2 : PyDict_GET_SIZE(shot->function_numbers) - 1;
+static void put_numbers(writer *to, const long long *values, size_t count) { put(to, values, count * sizeof *values); }
+
+static void put_text(writer *to, const char *text) {
+    long long length = (long long)strlen(text);
+    put_numbers(to, &length, 1);
+    put(to, text, (size_t)length);
 }
 
 /* The source line of a place in a node's function; a place before the first line is the line of its definition. */
@@ -71,138 +109,150 @@ static cyp_place place_of(const cyp_function *function, uint32_t line) {
     return (cyp_place){function->file, function->line};
 }
 
-static int add_lines(snapshot *shot, const cyp_node *node) {
-    const cyp_function *function = node->function;
-    if (!node->lines) return 0;
-    for (int i = 0; i <= function->line_count; i++) {
-        const cyp_line *line = &node->lines[i];
-        if (!line->hits && !line->self_ns) continue;
-        cyp_place place = place_of(function, (uint32_t)i);
-        Py_ssize_t file = file_number(shot, function->files[place.file]);
-        if (file < 0 || append_number(shot->lines[LINE_NODE], node->number) || append_number(shot->lines[LINE_FILE], file) ||
-            append_number(shot->lines[LINE_LINE], place.line) ||
-            append_number(shot->lines[LINE_HITS], (long long)line->hits) ||
-            append_number(shot->lines[LINE_SELF_NS], (long long)line->self_ns))
-            return -1;
-    }
-    return 0;
-}
-
-/* The node it hangs below in the profile: a worker's hangs beside its owner's. -1 for none. */
+/* The number of the node it hangs below in the profile: a worker's hangs beside its owner's. -1 for none. */
 static long long parent_number(const cyp_node *node) {
     const cyp_node *above = node->owner ? node->owner->parent : node->parent;
-    return above && above->function ? (long long)above->number : -1;
+    return above && above->function ? (long long)above->number - 1 : -1;
 }
 
-static int add_node(snapshot *shot, cyp_node *node, int thread) {
-    Py_ssize_t function = function_number(shot, node->function);
+/* What a thread that reads the clock itself has not booked yet. */
+static long long unbooked(const writer *to, thread_state *thread, const cyp_node *node) {
+    if (thread->base.attention == CYP_STOPPED || CYP_LOAD(thread->base.node) != node) return 0;
+    return to->now > thread->booked_until_ns ? (long long)(to->now - thread->booked_until_ns) : 0;
+}
+
+static void put_node(writer *to, cyp_node *node, thread_state *thread) {
     const cyp_node *above = node->owner ? node->owner->parent : node->parent;
     long long call_line = above->lines && above->line_mask ? place_of(above->function, node->call_line).line : 0;
-    node->number = shot->count++;
-    const long long values[NODE_COLUMNS] = {parent_number(node), function, thread, (long long)node->calls,
-                                            (long long)node->exact_calls, (long long)node->resumes, (long long)node->raised,
-                                            (long long)node->self_ns, (long long)node->wait_ns, call_line};
-    if (function < 0) return -1;
-    for (int i = 0; i < NODE_COLUMNS; i++)
-        if (append_number(shot->nodes[i], values[i])) return -1;
-    return add_lines(shot, node);
+    node->number = (uint32_t)++to->node_count;
+    const long long values[NODE_COLUMNS] = {
+        parent_number(node), number_of(&to->functions, node->function), thread->id, (long long)node->calls,
+        (long long)node->exact_calls, (long long)node->resumes, (long long)node->raised,
+        (long long)node->self_ns + unbooked(to, thread, node), (long long)node->wait_ns, call_line};
+    if (values[1] < 0) to->failed = true;
+    put_numbers(to, values, NODE_COLUMNS);
 }
 
-/* Adds all below `root`, parents first, children in the order they were made. Without recursion: call paths may be deep. */
-static int add_tree(snapshot *shot, cyp_node *root, int thread) {
-    size_t size = 1024, used = 0;
-    cyp_node **stack = malloc(size * sizeof *stack);
-    int failed = 0;
-    if (!stack) return PyErr_NoMemory(), -1;
-    stack[used++] = root;
-    while (used && !failed) {
-        cyp_node *node = stack[--used];
-        if (node != root) failed = add_node(shot, node, thread);
-        for (cyp_node *child = node->first_child; child && !failed; child = child->next_sibling) {
-            if (used == size) {
-                cyp_node **more = realloc(stack, 2 * size * sizeof *stack);
-                if (!more) failed = (PyErr_NoMemory(), -1);
-                if (!more) break;
-                stack = more;
-                size *= 2;
-            }
-            stack[used++] = child;
-        }
+static void put_lines(writer *to, cyp_node *node, thread_state *thread) {
+    const cyp_function *function = node->function;
+    long long open = unbooked(to, thread, node);
+    if (!node->lines || !node->number) return;
+    for (int i = 0; i <= function->line_count; i++) {
+        long long own = (long long)node->lines[i].self_ns + (CYP_LOAD(node->line) == (uint32_t)i ? open : 0);
+        if (!node->lines[i].hits && !own) continue;
+        cyp_place place = place_of(function, (uint32_t)i);
+        const long long values[LINE_COLUMNS] = {(long long)node->number - 1, number_of(&to->files, function->files[place.file]),
+                                                place.line, (long long)node->lines[i].hits, own};
+        if (values[1] < 0) to->failed = true;
+        put_numbers(to, values, LINE_COLUMNS);
+        to->line_count++;
     }
-    free(stack);
-    return failed;
 }
 
-static int add_thread(snapshot *shot, thread_state *thread) {
-    char name[160];
-    if (thread->name[0])
-        snprintf(name, sizeof name, "%s", thread->name);
-    else if (thread->tid == (long)getpid())
-        snprintf(name, sizeof name, "MainThread");
-    else
-        snprintf(name, sizeof name, thread->worker ? "OpenMP worker %d" : "thread %d", thread->id);
-    uint64_t end = thread->end_ns ? thread->end_ns : thread->booked_until_ns;
-    PyObject *row = Py_BuildValue("(isLL)", thread->id, name, (long long)thread->cpu_ns, (long long)(end - thread->start_ns));
-    int failed = !row || PyList_Append(shot->threads, row);
-    Py_XDECREF(row);
-    return failed;
-}
+typedef void node_visitor(writer *, cyp_node *, thread_state *);
 
-/* OpenMP workers come last: their nodes name nodes of their owners as parents. */
-static int add_threads(snapshot *shot) {
-    for (int workers = 0; workers < 2; workers++) {
-        size_t count = 0;
-        for (thread_state *t = all_threads; t; t = t->next) count++;
-        /* The list holds the newest thread first; the profile lists the oldest first. */
-        while (count--) {
-            thread_state *thread = all_threads;
-            for (size_t i = 0; i < count; i++) thread = thread->next;
-            if (thread->generation != recording.generation || thread->worker != (workers == 1)) continue;
-            if (add_thread(shot, thread) || add_tree(shot, &thread->root, thread->id)) return -1;
+/* Visits all below the thread's root, parents first, children in the order they were made. Without recursion: call paths may
+   be deep. */
+static void visit_tree(writer *to, thread_state *thread, node_visitor *visit) {
+    size_t used = 0;
+    cyp_node *node = &thread->root;
+    for (;;) {
+        for (cyp_node *child = __atomic_load_n(&node->first_child, __ATOMIC_ACQUIRE); child; child = child->next_sibling) {
+            if (!grow(&to->stack, &to->stack_size, used * sizeof node, (used + 1) * sizeof node)) to->failed = true;
+            if (to->failed) return;
+            ((cyp_node **)to->stack)[used++] = child;
         }
+        if (!used) return;
+        node = ((cyp_node **)to->stack)[--used];
+        visit(to, node, thread);
     }
-    return 0;
 }
 
-static int make_lists(snapshot *shot) {
-    for (int i = 0; i < NODE_COLUMNS; i++)
-        if (!(shot->nodes[i] = PyList_New(0))) return -1;
-    for (int i = 0; i < LINE_COLUMNS; i++)
-        if (!(shot->lines[i] = PyList_New(0))) return -1;
-    return (shot->functions = PyList_New(0)) && (shot->files = PyList_New(0)) && (shot->threads = PyList_New(0)) &&
-                   (shot->function_numbers = PyDict_New()) && (shot->file_numbers = PyDict_New())
-               ? 0
-               : -1;
+/* The threads of the recording, oldest first; OpenMP workers last: their nodes name nodes of their owners as parents. */
+static void list_threads(writer *to) {
+    size_t count = 0;
+    for (thread_state *t = all_threads; t; t = t->next) count++;
+    void *newest_first = NULL;
+    size_t size = 0, found = 0;
+    if (!grow(&newest_first, &size, 0, (count + 1) * sizeof(thread_state *))) to->failed = true;
+    thread_state **list = newest_first;
+    for (thread_state *t = all_threads; t && !to->failed && found < count; t = t->next) list[found++] = t;
+    for (int workers = 0; workers < 2; workers++)
+        for (size_t i = found; i-- > 0;)
+            if (list[i]->generation == recording.generation && list[i]->worker == (workers == 1))
+                if (number_of(&to->threads, list[i]) < 0) to->failed = true;
+    release(newest_first, size);
 }
 
-static PyObject *as_dict(snapshot *shot, uint64_t end_ns) {
+static void visit_all(writer *to, node_visitor *visit) {
+    for (size_t i = 0; i < to->threads.count && !to->failed; i++) {
+        thread_state *thread = (thread_state *)(uintptr_t)to->threads.order[i];
+        visit_tree(to, thread, visit);
+    }
+}
+
+static void put_functions(writer *to) {
+    for (size_t i = 0; i < to->functions.count; i++) {
+        const cyp_function *function = to->functions.order[i];
+        const long long values[] = {function->line, function->kind, (function->flags & CYP_NOGIL) != 0, function->language};
+        put_text(to, function->module);
+        put_text(to, function->name);
+        put_text(to, function->language == CYP_LANGUAGE_C ? "" : function->files[function->file]);
+        put_numbers(to, values, sizeof values / sizeof *values);
+    }
+}
+
+static void put_threads(writer *to) {
+    for (size_t i = 0; i < to->threads.count; i++) {
+        thread_state *thread = (thread_state *)(uintptr_t)to->threads.order[i];
+        char name[sizeof thread->name + 32];
+        thread_shown_name(thread, name, sizeof name);
+        bool over = thread->end_ns != 0;
+        uint64_t end = over ? thread->end_ns : to->now > thread->start_ns ? to->now : thread->start_ns;
+        uint64_t cpu = over ? thread->cpu_ns : thread_cpu_ns(thread) - thread->start_cpu_ns;
+        const long long values[] = {thread->id, (long long)cpu, (long long)(end - thread->start_ns), thread->merged};
+        put_text(to, name);
+        put_numbers(to, values, sizeof values / sizeof *values);
+    }
+}
+
+static void put_foot(writer *to, uint64_t end_ns, int state) {
     struct timespec cpu;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     uint64_t cpu_ns = (uint64_t)cpu.tv_sec * BILLION + (uint64_t)cpu.tv_nsec;
-    PyObject *dict = Py_BuildValue("{sOsOsOsLsLsL}", "functions", shot->functions, "files", shot->files, "threads",
-                                   shot->threads, "wall_ns", (long long)(end_ns - recording.start_ns), "cpu_ns",
-                                   (long long)(cpu_ns - recording.start_cpu_ns), "samples", (long long)recording.samples);
-    for (int i = 0; dict && i < NODE_COLUMNS; i++)
-        if (PyDict_SetItemString(dict, node_names[i], shot->nodes[i])) Py_CLEAR(dict);
-    for (int i = 0; dict && i < LINE_COLUMNS; i++)
-        if (PyDict_SetItemString(dict, line_names[i], shot->lines[i])) Py_CLEAR(dict);
-    return dict;
+    const long long values[] = {
+        to->node_count, to->line_count, (long long)to->functions.count, (long long)to->files.count,
+        (long long)to->threads.count, (long long)(end_ns - recording.start_ns), (long long)(cpu_ns - recording.start_cpu_ns),
+        (long long)recording.samples, process.pid, process.parent, (long long)process.started_ns, process.forked, state,
+        (long long)recording.python_lost_ns, recording.stack_switched, recording.lines_lost};
+    put_text(to, process.name);
+    put_numbers(to, values, sizeof values / sizeof *values);
 }
 
-/* The recording as a dict; NULL with an exception set. The recording has ended: no thread changes what it reads, but for
-   the counters of calls that are still on their way out. */
-PyObject *snapshot_take(uint64_t end_ns) {
-    snapshot shot = {0};
-    PyObject *dict = NULL;
-    pthread_mutex_lock(&registry_lock);
-    if (!make_lists(&shot) && !add_threads(&shot)) dict = as_dict(&shot, end_ns);
-    pthread_mutex_unlock(&registry_lock);
-    for (int i = 0; i < NODE_COLUMNS; i++) Py_XDECREF(shot.nodes[i]);
-    for (int i = 0; i < LINE_COLUMNS; i++) Py_XDECREF(shot.lines[i]);
-    Py_XDECREF(shot.functions);
-    Py_XDECREF(shot.files);
-    Py_XDECREF(shot.threads);
-    Py_XDECREF(shot.function_numbers);
-    Py_XDECREF(shot.file_numbers);
-    return dict;
+/* The recording as it is now; its memory goes back by snapshot_release. `state` tells how the process ended, as in
+   runtime.h. False without memory. The caller holds registry_lock. */
+bool snapshot_take(snapshot *taken, uint64_t end_ns, int state) {
+    writer to = {.now = end_ns};
+    put(&to, magic, sizeof magic);
+    list_threads(&to);
+    visit_all(&to, put_node);
+    visit_all(&to, put_lines);
+    put_functions(&to);
+    for (size_t i = 0; i < to.files.count; i++) put_text(&to, to.files.order[i]);
+    put_threads(&to);
+    put_foot(&to, end_ns, state);
+    release(to.stack, to.stack_size);
+    numbers *all[] = {&to.functions, &to.files, &to.threads};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        release(all[i]->order, all[i]->order_size);
+        release(all[i]->slots, all[i]->slots_size);
+    }
+    *taken = to.out;
+    if (to.failed) snapshot_release(taken);
+    return !to.failed;
+}
+
+void snapshot_release(snapshot *taken) {
+    release(taken->data, taken->room);
+    *taken = (snapshot){0};
 }

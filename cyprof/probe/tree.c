@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CHUNK_BYTES (256 * 1024)
+#define FIRST_CHUNK_BYTES (8 * 1024)    /* most threads are short */
 #define INDEX_FROM 8        /* so many children make a hash index worth its memory */
 #define FOLD_DEPTH 4096     /* deeper recursion shares the nodes of the recursion above it */
 #define FOLD_SEARCH 64
@@ -19,7 +20,8 @@ static void *tree_alloc(thread_state *thread, size_t size) {
     size = (size + 15) & ~(size_t)15;
     chunk *memory = thread->memory;
     if (!memory || memory->size - memory->used < size) {
-        size_t room = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        size_t usual = memory ? CHUNK_BYTES : FIRST_CHUNK_BYTES;
+        size_t room = size > usual ? size : usual;
         memory = calloc(1, sizeof(chunk) + room);
         if (!memory) return NULL;
         memory->size = room;
@@ -44,6 +46,47 @@ void tree_free(thread_state *thread) {
         memory = next;
     }
     thread->memory = NULL;
+}
+
+/* The node after `node` when all below `root` are visited, parents first; NULL after the last. */
+static cyp_node *next_node(cyp_node *node, const cyp_node *root) {
+    if (node->first_child) return node->first_child;
+    while (node != root && !node->next_sibling) node = node->parent;
+    return node == root ? NULL : node->next_sibling;
+}
+
+/* Sets all that was counted and timed to zero; the nodes stay, for calls that are still on their way. */
+void tree_forget_counts(thread_state *thread) {
+    for (cyp_node *node = &thread->root; node; node = next_node(node, &thread->root)) {
+        node->calls = node->exact_calls = node->resumes = node->raised = node->self_ns = node->wait_ns = 0;
+        if (node->lines) memset(node->lines, 0, ((size_t)node->function->line_count + 1) * sizeof *node->lines);
+    }
+}
+
+static void add_counts(cyp_node *to, const cyp_node *from) {
+    to->calls += from->calls;
+    to->exact_calls += from->exact_calls;
+    to->resumes += from->resumes;
+    to->raised += from->raised;
+    to->self_ns += from->self_ns;
+    to->wait_ns += from->wait_ns;
+    for (int i = 0; from->lines && to->lines && i <= from->function->line_count; i++) {
+        to->lines[i].hits += from->lines[i].hits;
+        to->lines[i].self_ns += from->lines[i].self_ns;
+    }
+}
+
+/* Adds the tree of a thread that has ended to another's; what is left of it can only be freed. A node's last child, no guess
+   any more, names the node it went into. */
+void tree_merge(thread_state *into, thread_state *ended) {
+    ended->root.last_child = &into->root;
+    for (cyp_node *node = next_node(&ended->root, &ended->root); node; node = next_node(node, &ended->root)) {
+        cyp_node *parent = node->parent->last_child;
+        parent->line = node->call_line;
+        cyp_node *same = tree_find_child(&into->base, parent, node->function);
+        if (same->function == node->function) add_counts(same, node);
+        node->last_child = same;
+    }
 }
 
 static uint32_t child_hash(const cyp_function *function, uint32_t line) {
@@ -216,18 +259,25 @@ cyp_frame tree_enter_slow(const cyp_function *function, int resumed) {
     return frame;
 }
 
+/* Whether nothing is recorded of the thread. In a forked child this is where the recording may begin anew. */
+static bool is_stopped(const thread_state *thread) {
+    return thread->base.attention == CYP_STOPPED && !(process_fork_pending() && threads_current());
+}
+
 void tree_leave_slow(cyp_frame frame) {
     thread_state *thread = (thread_state *)frame.thread;
-    if (thread->base.attention == CYP_STOPPED || thread->generation != recording.generation) return;
+    if (is_stopped(thread) || thread->generation != recording.generation) return;
     /* A frame of an earlier recording, or one whose stack was switched away, is not on the path to the current node;
        its node must not be looked at, it may be gone. */
-    if (!is_above(thread->base.node, frame.node)) return;
+    bool found = is_above(thread->base.node, frame.node);
+    if (thread->base.node != frame.node) recording.stack_switched = true;
+    if (!found) return;
     tree_leave(thread, frame.node, frame.parent);
 }
 
 void tree_line_slow(cyp_frame frame, unsigned line, int count) {
     thread_state *thread = (thread_state *)frame.thread;
-    if (thread->base.attention == CYP_STOPPED || !is_above(thread->base.node, frame.node)) return;
+    if (is_stopped(thread) || !is_above(thread->base.node, frame.node)) return;
     if (thread->base.attention == CYP_EXACT) book_exactly(thread);
     if (count) frame.node->lines[line].hits++;
     CYP_STORE(frame.node->line, line);
@@ -251,6 +301,7 @@ cyp_frame tree_enter_worker(cyp_frame owner, const cyp_function *function) {
     cyp_frame frame = CYP_FRAME(owner.thread, owner.node, owner.node);
     if (!thread || &thread->base == owner.thread) return frame;
     if (thread->base.node == &thread->root) thread->worker = true;
+    ((thread_state *)owner.thread)->has_workers = true;
     frame = (cyp_frame)CYP_FRAME(&thread->base, node_of_worker(thread, owner.node, function), thread->base.node);
     if (!frame.node) return frame;
     thread_lock_booking(thread);

@@ -78,10 +78,13 @@ static void *watch(void *unused) {
         pthread_mutex_lock(&registry_lock);
         for (thread_state *thread = all_threads; thread; thread = thread->next) look_at(thread);
         pthread_mutex_unlock(&registry_lock);
+        deaths_answer();
+        process_checkpoint_when_due();
     }
     return NULL;
 }
 
+/* 0, or -1 when the system gives no thread. Needs no GIL. */
 int watcher_start(void) {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -98,8 +101,15 @@ int watcher_start(void) {
     int failed = pthread_create(&watcher, NULL, watch, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     running = !failed;
-    if (failed) PyErr_SetString(PyExc_RuntimeError, "the watcher thread could not be started");
     return failed ? -1 : 0;
+}
+
+bool watcher_runs(void) { return running; }
+
+/* In a forked child there is no watcher any more. */
+void watcher_gone(void) {
+    running = false;
+    pthread_mutex_init(&sleep_lock, NULL);
 }
 
 void watcher_stop(void) {

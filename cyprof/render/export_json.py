@@ -25,6 +25,7 @@ def json_bytes(profile: Profile, options: ViewOptions) -> bytes:
         "tree": _tree(profile),
         "lines": _lines(profile),
         "threads": _threads(profile),
+        "processes": _processes(profile),
         "unseen": _unseen(profile),
         "notes": profile.notes,
         "sources": _sources(profile),
@@ -153,6 +154,21 @@ def _threads(profile: Profile) -> Iterable[Record]:
             "name": thread.name,
             "cpu_s": seconds(thread.cpu_ns),
             "wall_s": seconds(thread.wall_ns),
+            "process": thread.process,
+            "merged": thread.merged,
+        }
+
+
+def _processes(profile: Profile) -> Iterable[Record]:
+    for process in profile.processes:
+        yield {
+            "id": process.id,
+            "pid": process.pid,
+            "name": process.name,
+            "parent_pid": process.parent_pid,
+            "cpu_s": seconds(process.cpu_ns),
+            "wall_s": seconds(process.wall_ns),
+            "end": process.end,
         }
 
 

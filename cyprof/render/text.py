@@ -129,7 +129,8 @@ def _notes(table: FunctionTable) -> list[str]:
         lines.append(f"{table.holders} of {count_text(table.functions, 'function')} {verb} 80 % of the time.")
     if any(row.wide for row in table.rows):
         lines.append("Self ranges are in seconds and span what the probes' own cost may be; --calibrate narrows them.")
-    lines += [_thread(thread) for thread in table.threads]
+    lines += _processes(table)
+    lines += [_thread(title, thread) for title, thread in table.threads]
     if table.unseen:
         lines += ["", "Not seen by any probe:", *map(_unseen, table.unseen)]
     if table.notes:
@@ -137,8 +138,22 @@ def _notes(table: FunctionTable) -> list[str]:
     return lines
 
 
-def _thread(thread: Thread) -> str:
-    return f"thread {visible(thread.name)}: {time_text(thread.cpu_ns)} of processor time in {time_text(thread.wall_ns)}"
+def _processes(table: FunctionTable) -> list[str]:
+    if len(table.processes) < 2:
+        return []
+    if not table.threads:
+        return [f"{len(table.processes)} processes are shown as one; --threads lists them."]
+    return [
+        f"process {visible(process.name) or 'main'} {process.pid}: {time_text(process.cpu_ns)} of processor time in "
+        f"{time_text(process.wall_ns)}{f', ended by {process.end}' if process.end else ''}"
+        for process in table.processes
+    ]
+
+
+def _thread(title: str, thread: Thread) -> str:
+    several = f" ({thread.merged:,} threads that have ended)" if thread.merged else ""
+    times = f"{time_text(thread.cpu_ns)} of processor time in {time_text(thread.wall_ns)}"
+    return f"thread {visible(title)}{several}: {times}"
 
 
 def _unseen(unseen: Unseen) -> str:

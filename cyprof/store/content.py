@@ -7,14 +7,28 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
-from ..model import KINDS, NO_PARENT, CallTree, Function, LineRecords, ProbeCost, Profile, Run, Stated, Thread, Unseen
+from ..model import (
+    KINDS,
+    NO_PARENT,
+    CallTree,
+    Function,
+    LineRecords,
+    ProbeCost,
+    Process,
+    Profile,
+    Run,
+    Stated,
+    Thread,
+    Unseen,
+)
 
 _MOST = 1 << 63
 _LANGUAGES = get_args(get_type_hints(Function)["language"])
 _CLOCKS = ("auto", "exact", "sampled", "")  # none where another tool took the times
 _FUNCTION_COLUMNS = ("module", "name", "file", "line", "kind", "nogil", "language")
-_THREAD_COLUMNS = ("id", "name", "cpu_ns", "wall_ns")
 _STATED_COLUMNS = ("primitive_calls", "total_ns")
+_THREAD_COLUMNS = ("id", "name", "cpu_ns", "wall_ns", "merged", "process")
+_PROCESS_COLUMNS = ("id", "pid", "name", "parent_pid", "cpu_ns", "wall_ns", "end")
 _UNSEEN_COLUMNS = ("module", "reason", "hint", "share")
 
 
@@ -34,6 +48,7 @@ def to_content(profile: Profile) -> dict[str, Any]:
         "lines": profile.lines.columns(),
         "files": profile.files,
         "threads": _columns(profile.threads, _THREAD_COLUMNS),
+        "processes": _columns(profile.processes, _PROCESS_COLUMNS),
         "unseen": _columns(profile.unseen, _UNSEEN_COLUMNS),
         "scores": {file: sorted(of.items()) for file, of in profile.scores.items()},
         "source_hashes": profile.source_hashes,
@@ -59,6 +74,7 @@ def from_content(content: Any) -> Profile:
         lines=_lines(_part(top, "lines"), len(tree), len(files)),
         files=files,
         threads=threads,
+        processes=_processes(_mapping(top.get("processes", {name: [] for name in _PROCESS_COLUMNS}), "processes")),
         unseen=_unseen(_part(top, "unseen")),
         scores=_scores(_part(top, "scores")),
         source_hashes={file: _text(digest, "source_hashes") for file, digest in _part(top, "source_hashes").items()},
@@ -140,11 +156,19 @@ def _functions(values: dict[str, Any]) -> list[Function]:
 
 
 def _threads(values: dict[str, Any]) -> list[Thread]:
-    checks = {"id": _integer, "cpu_ns": _integer, "wall_ns": _integer}
+    checks = {name: _integer for name in _THREAD_COLUMNS if name != "name"}
+    # Files of the first releases have one process, and each thread on its own.
+    alone = [0] * len(_list(_need(values, "id"), "threads.id", _integer))
+    values = {"merged": alone, "process": alone, **values}
     threads = [Thread(*row) for row in _rows(values, "threads", _THREAD_COLUMNS, checks)]
     if len({thread.id for thread in threads}) < len(threads):
         raise ContentError("two threads have the same id")
     return threads
+
+
+def _processes(values: dict[str, Any]) -> list[Process]:
+    checks = {name: _integer for name in _PROCESS_COLUMNS if name not in ("name", "end")}
+    return [Process(*row) for row in _rows(values, "processes", _PROCESS_COLUMNS, checks)]
 
 
 def _unseen(values: dict[str, Any]) -> list[Unseen]:

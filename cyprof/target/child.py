@@ -5,7 +5,7 @@ probed modules and a recording around it. So it works on plain values and import
 interpreter has not loaded itself is taken out of `sys.modules` again before the program starts.
 """
 
-# ruff: noqa: PTH104, PTH118, PTH120, PTH123
+# ruff: noqa: PTH123
 # Nothing here may import pathlib: the program would find it loaded.
 
 import sys
@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, ModuleType
-    from typing import Any, NoReturn
+    from typing import Any
 
 
 def main() -> None:
@@ -36,21 +36,10 @@ def main() -> None:
     if not sys.flags.safe_path:
         del sys.path[0]
     _end_with_parent(request)
-    runtime, finder, atexit = _load_own(request["root"], request["engine"])
+    recorder, engine = _load_own(request["root"], request["engine"])
     code, namespace = _prepare(request)
-    overlay = finder.Overlay.from_json(request["overlay"])
-    finder.install(
-        overlay,
-        build_missing=request["build_missing"],
-        progress=_tell if request["progress"] else None,
-        on_failure=_failure(request["result"]),
-    )
-    # Registered first, so that it runs last: after the program's own atexit functions.
-    _keep_forks_quiet()
-    atexit.register(_recorder(request["result"], runtime, finder, overlay))
-    runtime.hide(os.path.join(request["root"], "cyprof") + os.sep)
-    start = (request["clock"], request["lines"], _own_lines(request["lines"]))
-    _end(_run(runtime, start, code, namespace, request["unblock"]))
+    start = recorder.prepare(request, engine=engine)
+    _end(_run(engine, start, code, namespace, request["unblock"]))
 
 
 def _end_with_parent(request: "dict[str, Any]") -> None:
@@ -73,26 +62,20 @@ def _end_with_parent(request: "dict[str, Any]") -> None:
         os._exit(1)
 
 
-def _load_own(root: str, engine: str) -> "tuple[ModuleType, ModuleType, ModuleType]":
-    """Imports what this process needs of cyprof, wherever cyprof lies, and hides what that brought along."""
+def _load_own(root: str, engine: str) -> "tuple[ModuleType, ModuleType]":
+    """Imports what this process needs of cyprof, wherever cyprof lies, and hides what that brought along.
+
+    Returns the recorder, and what records: the probes' runtime, or the module named by `engine`.
+    """
     sys.path.insert(0, root)
-    import atexit
+    from cyprof.inside import children, recorder
 
-    from cyprof.build import overlay
-
-    runtime = __import__(engine, fromlist=["start"])
+    records = __import__(engine, fromlist=["start"]) if engine else recorder.runtime
     sys.path.remove(root)
-    for name in [name for name in sys.modules if name not in _LOADED_BY_PYTHON]:
-        if getattr(runtime, "KEEPS_MODULES", False):
-            break
-        # threading stays: the interpreter joins the threads of the one it knows.
-        if name.partition(".")[0] in ("cyprof", "encodings", "threading"):
-            continue
-        module = sys.modules.pop(name)
-        parent, _, tail = name.rpartition(".")
-        if parent in sys.modules and getattr(sys.modules[parent], tail, None) is module:
-            delattr(sys.modules[parent], tail)
-    return runtime, overlay, atexit
+    if not getattr(records, "KEEPS_MODULES", False):
+        recorder.hide_imports(_LOADED_BY_PYTHON)
+    children.hide_variable()
+    return recorder, records
 
 
 def _prepare(request: "dict[str, Any]") -> "tuple[CodeType, dict[str, Any]]":
@@ -154,18 +137,8 @@ def _code(text: str) -> "CodeType":
     return code
 
 
-def _own_lines(lines: bool) -> "Callable[[str], bool] | None":
-    """Answers whether lines of a Python file are wanted: of the user's own files they are."""
-    if not lines:
-        return None
-    from cyprof.build.locate import Folders
-
-    folders = Folders()
-    return lambda file: not file.startswith("<") and folders.is_local(os.path.dirname(file))
-
-
 def _run(
-    runtime: "ModuleType", start: "tuple[Any, ...]", code: "CodeType", namespace: "dict[str, Any]", unblock: list[int]
+    runtime: "ModuleType", start: "Callable[[], None]", code: "CodeType", namespace: "dict[str, Any]", unblock: list[int]
 ) -> BaseException | None:
     """Runs the program under a recording and returns the exception it ended with, this file's frames cut from its traceback.
 
@@ -174,7 +147,7 @@ def _run(
     signal = sys.modules["_signal"]
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, unblock)
-        runtime.start(*start)
+        start()
         runtime.run(code, namespace)
     except BaseException as error:
         # A second Ctrl-C while the first is dealt with would show the code that does so; it waits for the next piece of
@@ -259,96 +232,6 @@ def _unmask() -> None:
 def _say(text: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(text)
-
-
-def _tell(text: str) -> None:
-    os.write(2, f"cyprof: {text}\n".encode("utf-8", "backslashreplace"))
-
-
-def _failure(path: str) -> "Callable[[Any], NoReturn]":
-    """Ends the program when a module it imports cannot be built; the parent shows why."""
-
-    def fail(error: "Any") -> "NoReturn":
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
-        _write(path, {"error": [error.message, error.hint]})
-        os._exit(error.exit_code)
-
-    return fail
-
-
-def _recorder(path: str, runtime: "ModuleType", finder: "ModuleType", overlay: "Any") -> "Callable[[], None]":
-    signal = sys.modules["_signal"]
-    unforked = [True]
-    # A fork of the program ends in its own way, and the profile is the parent's. Said so by a method of C's, which no
-    # profile shows.
-    os.register_at_fork(after_in_child=unforked.clear)
-
-    def record() -> None:
-        if not unforked:
-            return
-        raw = runtime.stop()
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # the program is over, and this takes a moment
-        value = {"raw": raw, "loaded": finder.loaded(), "overlay": overlay.to_json(), "extensions": _extensions()}
-        _write(path, value)
-        while signal.sigtimedwait([signal.SIGINT], 0) is not None:
-            pass  # it has nothing left to interrupt
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # python may be about to end itself by it
-
-    return record
-
-
-def _keep_forks_quiet() -> None:
-    """Python warns of a fork in a process with threads (3.12 and later), and counts the thread of the recording.
-
-    The warning is filtered out while that thread is the only one besides the program's first.
-    """
-    if sys.version_info < (3, 12):
-        return
-    filters = sys.modules["_warnings"].filters
-    text = f"This process (pid={os.getpid()}) is multi-threaded, use of {{}}() may lead to deadlocks in the child."
-    ours = [("ignore", text.format(name), DeprecationWarning, None, 0) for name in ("fork", "forkpty")]
-
-    def before_fork() -> None:
-        filters[:] = [entry for entry in filters if entry not in ours]
-        if _thread_count() == 2:
-            filters[:0] = ours
-
-    os.register_at_fork(before=before_fork)
-
-
-def _thread_count() -> int:
-    """The threads of this process as Python counts them; 0 where it cannot be told."""
-    try:
-        stat = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return 0
-    text = os.read(stat, 4096)
-    os.close(stat)
-    return int(text.rpartition(b")")[2].split()[17])
-
-
-def _extensions() -> list[tuple[str, str]]:
-    """Name and file of each compiled module that was loaded as it is, without probes."""
-    loader = _external("_frozen_importlib_external").ExtensionFileLoader
-    found = []
-    for name, module in list(sys.modules.items()):
-        if not isinstance(module, type(sys)):
-            continue
-        spec = vars(module).get("__spec__")
-        origin = getattr(spec, "origin", None)
-        if type(getattr(spec, "loader", None)) is loader and isinstance(origin, str):
-            found.append((name, origin))
-    return found
-
-
-def _write(path: str, value: "dict[str, Any]") -> None:
-    """Writes whole or not at all: the parent may find the file at any moment."""
-    part = f"{path}.{os.getpid()}"
-    with open(part, "wb") as file:
-        marshal.dump(value, file)
-    os.rename(part, path)
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ def _threads(selection: Selection, facts: Facts) -> tuple[list[Node], list[Edge]
             into = sums.setdefault((tree.thread[node], entity), [0, 0])
             into[0] += tree.calls[node]
             into[1] += facts.profile.node_totals[node]
-    names = {thread.id: thread.name for thread in facts.profile.threads}
+    names = {thread.id: facts.profile.thread_title(thread) for thread in facts.profile.threads}
     nodes: list[Node] = []
     for thread, total in spent.items():
         title = shorten(visible(names.get(thread, str(thread))), 40)

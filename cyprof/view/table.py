@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..model import Function, FunctionTimes, Profile, Thread, Unseen
+from ..model import Function, FunctionTimes, Process, Profile, Thread, Unseen
 from .classify import matches, origin_of, probed_packages
 from .file_names import file_names
 from .labels import is_wide
@@ -56,7 +56,8 @@ class FunctionTable:
     order: str
     reduced: tuple[str, ...]
     unseen: tuple[Unseen, ...]
-    threads: tuple[Thread, ...]
+    threads: tuple[tuple[str, Thread], ...]
+    processes: tuple[Process, ...]
     notes: tuple[str, ...]
 
 
@@ -94,7 +95,8 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
         order=ORDER_NAMES[order],
         reduced=tuple(reduced),
         unseen=tuple(profile.unseen),
-        threads=tuple(profile.threads) if options.threads else (),
+        threads=tuple((profile.thread_title(thread), thread) for thread in profile.threads) if options.threads else (),
+        processes=tuple(profile.processes),
         notes=tuple(visible(note) for note in profile.notes),
     )
 

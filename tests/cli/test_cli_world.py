@@ -203,7 +203,8 @@ def test_script(name: str, tmp_path: Path) -> None:
     folder = write(tmp_path / "w", files | {file: BESIDE[file] for file in needed})
     plain, ours = both(folder, ["prog.py"], ["a", "--", "-o", "b c"], stdin="one\ntwo\n")
     if name == "terminated":
-        assert ours.err.startswith("cyprof: error: The program was ended by SIGTERM")
+        # It ends so early that there may be nothing to show but the start of it.
+        assert ours.err == "" or ours.err.startswith("cyprof: error: The program was ended by SIGTERM")
         ours = Done(ours.code, ours.out, "")
     assert ours == plain
 

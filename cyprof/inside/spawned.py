@@ -1,0 +1,63 @@
+"""Begins the recording of a Python process that a recorded program has started.
+
+`begin` is called by the one line of `cyprof.pth`, which every interpreter reads that has cyprof's wheel installed, and which
+does nothing without the variable. Nothing here may disturb the process: where it cannot be recorded it runs unrecorded,
+and the command says so.
+"""
+
+# ruff: noqa: PTH100, PTH118, PTH119, PTH120, PTH123
+import marshal
+import os
+import sys
+
+from cyprof.inside import children
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HELPERS = ("from multiprocessing.resource_tracker ", "from multiprocessing.forkserver ")
+"""Processes of multiprocessing's own that run nothing of the program's."""
+
+
+def begin() -> None:
+    """Begins the recording of an interpreter that is about to run its program."""
+    folder = children.hide_variable()
+    if folder and not any(word.startswith(_HELPERS) for word in sys.orig_argv):
+        begin_in(folder, _title())
+
+
+def begin_in(folder: str, name: str) -> None:
+    """Begins the recording of this process, or only gives it its name when it is recorded already."""
+    children.hide_variable()
+    runtime = sys.modules.get("cyprof.probe._runtime")
+    if runtime is not None and runtime.recording():
+        runtime.name_process(name)
+        return
+    settings = _settings(folder)
+    if settings is None:
+        return
+    known = set(sys.modules)
+    from cyprof.inside import recorder
+
+    recorder.hide_imports(known)
+    recorder.begin(settings, name)
+
+
+def _settings(folder: str) -> "dict[str, Any] | None":
+    """What the command wrote for the processes of its run; None when it is over, or is not for an interpreter like this."""
+    try:
+        with open(os.path.join(folder, "settings"), "rb") as file:
+            settings = marshal.load(file)
+    except (OSError, ValueError, EOFError):
+        return None
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    same = settings["python"] == sys.implementation.cache_tag and settings["root"] == root
+    return settings if isinstance(settings, dict) and same else None
+
+
+def _title() -> str:
+    words, argv = sys.orig_argv, sys.argv
+    if "-m" in words[1:-1] and argv[:1] == ["-m"]:
+        return f"-m {words[words.index('-m') + 1]}"
+    return os.path.basename(argv[0]) if argv else "python"

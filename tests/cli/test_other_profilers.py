@@ -1,0 +1,131 @@
+"""Programs with a profiler, tracer or debugger of their own: they see what they see in a plain run, and so does cyprof."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from cli_support import cyprof, python, write
+
+import cyprof as product
+from cyprof.model import Profile
+
+pytestmark = pytest.mark.every_python
+
+HEAD = """
+import sys
+def f(): return len("x")
+def g(): return f()
+"""
+
+PROGRAMS = {
+    "sys.setprofile": """
+seen = []
+def mine(frame, event, arg):
+    if frame.f_code.co_name in "fg":
+        seen.append((event, frame.f_code.co_name, getattr(arg, "__name__", None)))
+sys.setprofile(mine)
+g()
+print(sys.getprofile() is mine)
+sys.setprofile(None)
+g()
+print(sys.getprofile(), seen)
+""",
+    "a profiler that fails": """
+def bad(frame, event, arg):
+    if frame.f_code.co_name == "f":
+        raise ValueError("no")
+sys.setprofile(bad)
+try:
+    g()
+except ValueError as error:
+    print(error, sys.getprofile())
+g()
+""",
+    "cProfile": """
+import cProfile, pstats
+profiler = cProfile.Profile()
+profiler.enable()
+g()
+profiler.disable()
+g()
+stats = pstats.Stats(profiler).stats
+print(sorted((name, calls) for (_, _, name), (calls, *_) in stats.items() if name in "fg" or "len" in name))
+""",
+    "threading.setprofile": """
+import threading
+seen = []
+def mine(frame, event, arg):
+    if frame.f_code.co_name in "fg":
+        seen.append((event, frame.f_code.co_name))
+threading.setprofile(mine)
+thread = threading.Thread(target=g)
+thread.start()
+thread.join()
+g()
+print(seen)
+""",
+    "sys.settrace": """
+seen = []
+def mine(frame, event, arg):
+    if frame.f_code.co_name in "fg":
+        seen.append((event, frame.f_code.co_name, frame.f_lineno))
+        return mine
+sys.settrace(mine)
+g()
+print(sys.gettrace() is mine)
+sys.settrace(None)
+g()
+print(sys.gettrace(), seen)
+""",
+    "pdb": """
+import pdb
+def debugged():
+    pdb.set_trace()
+    # On 3.13 set_trace stops within its own line, which a tool that listens to calls makes it leave: it stops in the next.
+    g()
+    return 1
+debugged()
+g()
+""",
+}
+
+
+def counts(profile: Profile) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for function, times in zip(profile.functions, profile.function_times, strict=True):
+        found[function.name] += times.calls
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_see_everything(tmp_path: Path, name: str) -> None:
+    folder = write(tmp_path, {"prog.py": HEAD + PROGRAMS[name]})
+    plain = python(folder, "prog.py", stdin="next\nnext\ncontinue\n")
+    done = cyprof(folder, "run", "prog.py", "-o", "r.cyprof", stdin="next\nnext\ncontinue\n")
+    assert done.code == plain.code
+    if name != "pdb" or sys.version_info < (3, 13):
+        assert done.out == plain.out
+    profile = product.load(folder / "r.cyprof")
+    found = counts(profile)
+    assert found["g"] == 2
+    assert found["f"] == 2 or name == "a profiler that fails"  # then one call of f ends before it begins
+    assert not profile.notes
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+def test_the_program_takes_every_tool_id_but_one(tmp_path: Path) -> None:
+    text = "for i in range(6):\n    if i != 2: sys.monitoring.use_tool_id(i, 'mine')\n    g()\n"
+    folder = write(tmp_path, {"prog.py": HEAD + text + "print([sys.monitoring.get_tool(i) for i in (0, 1, 3, 4, 5)])\n"})
+    done = cyprof(folder, "run", "prog.py", "-o", "r.cyprof")
+    assert done.out == "['mine', 'mine', 'mine', 'mine', 'mine']\n"
+    assert counts(product.load(folder / "r.cyprof"))["g"] == 6
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="later versions give each tool lines of its own")
+def test_lines_that_a_tracer_of_the_programs_own_hides_are_said(tmp_path: Path) -> None:
+    folder = write(tmp_path, {"prog.py": HEAD + "sys.settrace(lambda *_: None)\ng()\n"})
+    assert cyprof(folder, "run", "--lines", "prog.py", "-o", "r.cyprof").code == 0
+    assert [note for note in product.load(folder / "r.cyprof").notes if note.startswith("A tracer of the program's own")]
