@@ -1,0 +1,3 @@
+from . import collatz
+
+print(collatz.longest(1000))
