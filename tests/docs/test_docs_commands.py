@@ -40,7 +40,7 @@ def to_run(page: Path) -> list[Command]:
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which `cyprof` and `python` are those under test, and one cache for all pages."""
+    """An environment in which `cyprof` and `python` are those under test. Pages share a cache; compilers do not optimise."""
     root = tmp_path_factory.getbasetemp()
     root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
     (root / "docs-cache").mkdir(mode=0o700, exist_ok=True)
@@ -50,7 +50,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         path.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n')
         path.chmod(0o755)
     places = [str(folder), str(Path(sys.executable).parent), os.environ["PATH"]]
-    return {"PATH": os.pathsep.join(places), "CYPROF_CACHE_DIR": str(root / "docs-cache"), "COLUMNS": "120"}
+    return {"PATH": os.pathsep.join(places), "CYPROF_CACHE_DIR": str(root / "docs-cache"), "COLUMNS": "120", "CFLAGS": "-O0"}
 
 
 @pytest.fixture
