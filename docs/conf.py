@@ -29,6 +29,7 @@ html_title = f"cyprof {release}"
 html_static_path = ["_static"]
 html_css_files = ["cyprof.css"]
 html_show_sourcelink = False
+html_sidebars = {"*": []}  # pages of the first level have none below them
 html_theme_options = {
     "logo": {"text": "cyprof"},
     "navigation_with_keys": False,
