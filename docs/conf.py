@@ -22,6 +22,7 @@ exclude_patterns = [
 ]
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
+smartquotes = False  # the program's arguments follow two hyphens, not a dash
 pygments_style = "a11y-high-contrast-light"
 
 html_theme = "pydata_sphinx_theme"

@@ -63,7 +63,8 @@ def _group(group: argparse._ArgumentGroup, formatter: argparse.HelpFormatter) ->
     if not actions:
         return
     title = group.title or ""
-    yield nodes.rubric(title, title[:1].upper() + title[1:])
+    if title != "options":  # which the page's own heading says
+        yield nodes.rubric(title, title[:1].upper() + title[1:])
     yield from _paragraphs(group.description or "")
     items = nodes.definition_list(classes=["options"])
     for action in actions:
