@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 from cyprof import __version__
-from cyprof.cli.main import COMMANDS
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_ext"))
@@ -13,14 +12,7 @@ project = "cyprof"
 release = version = __version__
 project_copyright = "the authors of cyprof"
 extensions = ["myst_parser", "command_line"]
-# A page of a command that this version has not is left out; tests/docs wants a page for each that it has.
-exclude_patterns = [
-    "_build",
-    "example",
-    "tutorial/figures",
-    *(f"commands/{page.name}" for page in HERE.glob("commands/*.md") if page.stem not in (*COMMANDS, "index")),
-]
-myst_enable_extensions = ["deflist"]
+exclude_patterns = ["_build", "example", "tutorial/figures"]
 myst_heading_anchors = 3
 smartquotes = False  # the program's arguments follow two hyphens, not a dash
 pygments_style = "a11y-high-contrast-light"

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,26 +15,9 @@ from docs_blocks import DOCS, Command, commands, pages, pattern
 
 from cyprof.cli.main import COMMANDS
 
-AWAITED = ("--no-children",)
-"""Sub-commands and options that pages tell of before this version has them: until then their commands are not run."""
-
-
-def parser_of(command: str) -> object:
-    return import_module(f"cyprof.cli.{command.replace('-', '_')}")._parser()
-
-
-def is_here(command: Command) -> bool:
-    """Whether this version has what is awaited of the words of a command."""
-    words = f"{command.text} ".partition("cyprof ")[2].partition(" -- ")[0].split()
-    awaited = [word for word in words if word in AWAITED]
-    if not awaited or words[0] not in COMMANDS:
-        return not awaited
-    known = parser_of(words[0]).takes_value()  # type: ignore[attr-defined]
-    return all(word in known for word in awaited if word != words[0])
-
 
 def to_run(page: Path) -> list[Command]:
-    return [command for command in commands(page) if not command.elsewhere and is_here(command)]
+    return [command for command in commands(page) if not command.elsewhere]
 
 
 @pytest.fixture(scope="session")
@@ -113,7 +95,7 @@ def test_the_schema_page_tells_every_key(folder: Path, tools: dict[str, str]) ->
         assert not there or set(keys) - there <= SOMETIMES, (part, set(keys) - there)
 
 
-SOMETIMES = {"has_paths", "baseline_per_call_s", "line_slowdown", "remark", "process", "merged"}
+SOMETIMES = {"has_paths", "baseline_per_call_s", "line_slowdown", "remark"}
 
 
 def keys_of_tables(page: Path) -> dict[str, list[str]]:
