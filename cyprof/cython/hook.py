@@ -2,7 +2,7 @@
 
 Cython is told `profile=True`, and its tracing macros are given our meaning: the hook through which it reads its utility code
 (`Cython.Compiler.Code.read_utilities_hook`) hands it our text for Profile.c. The rest are patches of node classes (nodes.py,
-statements.py, loops.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a decorator
+statements.py, loops.py, kept.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a decorator
 `@cython.profile(False)` is respected.
 """
 
@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from . import loops, text
+from . import kept, loops, text
 from .names import shown_path
 from .nodes import NodePatches, name_matches, wrap_method
 from .report import ModuleReport
@@ -23,7 +23,9 @@ from .statements import Statements
 
 _PROBE_FOLDER = Path(__file__).resolve().parent.parent / "probe"
 _HEADERS = ("probe.h", "cython.h")
-_OWN_SOURCES = ("hook.py", "nodes.py", "statements.py", "loops.py", "text.py", "names.py", "report.py", "scores.py", "stock.py")
+_OWN_SOURCES = (
+    *("hook.py", "nodes.py", "statements.py", "loops.py", "kept.py", "text.py", "names.py", "report.py", "scores.py", "stock.py"),
+)
 _FORCED = ("profile", "linetrace")
 
 # Cython keeps the layout of generators and the names of its shared types by these macros: stock tracing stays off.
@@ -83,6 +85,7 @@ def install(options: ProbeOptions, report_dir: Path) -> None:
     statements = Statements()
     statements.install()
     loops.install(statements)
+    kept.install()
     _replace_utility_code()
     force_directives(options)
     calls = header_text(1)
