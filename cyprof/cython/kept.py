@@ -18,6 +18,7 @@ def install() -> None:
     wrap_method(Optimize.ConstantFolding, "visit_IfStatNode", _if)
     for name in ("visit_AssertStatNode", "visit_ForInStatNode", "visit_WhileStatNode"):
         wrap_method(Optimize.ConstantFolding, name, _folded)
+    wrap_method(Optimize.ConstantFolding, "visit_ComprehensionNode", _comprehension)
 
 
 def _assignment(original: Any, transform: Any, node: Any, parts: list[Any]) -> Any:
@@ -37,7 +38,13 @@ def _assignment(original: Any, transform: Any, node: Any, parts: list[Any]) -> A
 def _folded(original: Any, transform: Any, node: Any) -> Any:
     """A statement that is left out (`while 0`, `assert 1`, `for x in ()`) is reached all the same."""
     written = original(transform, node)
-    return written if written is node else _after([node.pos], written)
+    return written if written is node or getattr(node, "cyprof_comprehension", False) else _after([node.pos], written)
+
+
+def _comprehension(original: Any, transform: Any, node: Any) -> Any:
+    """The loop of a comprehension is no statement, and Cython looks whether it was left out."""
+    node.loop.cyprof_comprehension = True
+    return original(transform, node)
 
 
 def _if(original: Any, transform: Any, node: Any) -> Any:

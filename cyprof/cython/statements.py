@@ -138,9 +138,10 @@ class Statements:
 
     def _whole(self, node: Any, place: Place) -> _Open | None:
         """What a statement is a part of, when it is none of its own."""
-        innermost = next((entry for entry in reversed(self._open) if isinstance(entry, _Open)), _Open(None, (0, 0)))
+        around = [entry for entry in self._open if isinstance(entry, _Open)]
+        innermost = around[-1] if around else _Open(None, (0, 0))
         above = self._open[-1] if self._open else None
-        if innermost.silent or innermost.node is node or innermost.place == place:
+        if innermost.silent or innermost.node is node or any(entry.place == place for entry in around):
             return _Open(node, innermost.place, innermost.silent)
         if is_loop(node):
             return None
