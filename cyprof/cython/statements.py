@@ -109,6 +109,7 @@ class Statements:
         wrap_method(Nodes.ExceptClauseNode, "generate_handling_code", self._statement)
         wrap_method(ExprNodes.ComprehensionNode, _COMPREHENSION_METHOD, self._comprehension)
         wrap_method(ExprNodes.GeneratorExpressionNode, "generate_evaluation_code", self._generator_made)
+        wrap_method(ExprNodes.WithExitCallNode, "generate_evaluation_code", _exit_of_with)
         wrap_method(Nodes.GeneratorBodyDefNode, "generate_function_definitions", self._generator)
         wrap_method(Nodes.OverrideCheckNode, "generate_execution_code", self._override_check)
         wrap_method(MatchCaseNodes.MatchNode, "refactor_cases", _remember_cases)
@@ -228,6 +229,13 @@ class Statements:
             return
         with self._pushed(_Open(node, (0, 0), silent=True)):
             original(node, env, code)
+
+
+def _exit_of_with(original: Any, node: Any, code: Any) -> None:
+    """Leaving a `with` block takes the time of the `with` line."""
+    if traces(code) and has_file(node):
+        mark_line(code, node.pos, False)
+    original(node, code)
 
 
 def _remember_cases(original: Any, node: Any) -> None:
