@@ -93,12 +93,15 @@ def _digest_of_read(path: str, started: int) -> str:
 
 
 def _annotation_scores(job: Job) -> dict[str, dict[int, int]]:
-    """Cython's scores for the source's lines, of a translation that the hook has no part in: it comes before the hook."""
+    """Cython's scores for the source's lines, of a translation that the hook has no part in: it comes before the hook.
+    But for the tracing macros, of which Cython keeps the first text it reads: a module may ask for tracing itself."""
     from cyprof.build.translate import translate
+    from cyprof.cython import hook
     from cyprof.cython.scores import annotation_scores
 
     folder = Path(job.folder) / "annotated"
     folder.mkdir()
+    hook.replace_utility_code()
     scores = annotation_scores(lambda: translate(job, folder=folder, annotate=True))
     shutil.rmtree(folder)
     return scores

@@ -2,8 +2,8 @@
 
 Cython is told `profile=True`, and its tracing macros are given our meaning: the hook through which it reads its utility code
 (`Cython.Compiler.Code.read_utilities_hook`) hands it our text for Profile.c. The rest are patches of node classes (nodes.py,
-statements.py, loops.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a decorator
-`@cython.profile(False)` is respected.
+statements.py, loops.py, kept.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a
+decorator `@cython.profile(False)` is respected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from . import loops, text
+from . import kept, loops, text
 from .names import shown_path
 from .nodes import NodePatches, name_matches, wrap_method
 from .report import ModuleReport
@@ -23,7 +23,10 @@ from .statements import Statements
 
 _PROBE_FOLDER = Path(__file__).resolve().parent.parent / "probe"
 _HEADERS = ("probe.h", "cython.h")
-_OWN_SOURCES = ("hook.py", "nodes.py", "statements.py", "loops.py", "text.py", "names.py", "report.py", "scores.py", "stock.py")
+_OWN_SOURCES = (
+    *("hook.py", "nodes.py", "statements.py", "loops.py", "kept.py", "text.py"),
+    *("names.py", "report.py", "scores.py", "stock.py"),
+)
 _FORCED = ("profile", "linetrace")
 
 # Cython keeps the layout of generators and the names of its shared types by these macros: stock tracing stays off.
@@ -83,7 +86,8 @@ def install(options: ProbeOptions, report_dir: Path) -> None:
     statements = Statements()
     statements.install()
     loops.install(statements)
-    _replace_utility_code()
+    kept.install()
+    replace_utility_code()
     force_directives(options)
     calls = header_text(1)
     report_modules(patches, report_dir, options, lambda code: text.instrument(code, calls, options.lines))
@@ -96,7 +100,8 @@ def header_text(part: int = 0) -> str:
     return calls if part else f"{probe}\n{macros}#endif\nCYP_MODULE_FUNCTION(0, 1)\n"
 
 
-def _replace_utility_code() -> None:
+def replace_utility_code() -> None:
+    """Gives Cython our text for its tracing macros, in this process."""
     from Cython.Compiler import Code
 
     original = Code.read_utilities_hook

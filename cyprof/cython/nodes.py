@@ -223,6 +223,16 @@ def has_file(node: Any) -> bool:
     return bool(getattr(node.pos[0], "filename", None))
 
 
+def nodes_below(node: Any) -> Iterator[Any]:
+    """All nodes that `node` is made of."""
+    for attribute in node.child_attrs or ():
+        children = getattr(node, attribute)
+        for child in children if isinstance(children, list) else [children]:
+            if child is not None:
+                yield child
+                yield from nodes_below(child)
+
+
 def _propagates(node: Any) -> bool:
     """Whether an exception in the function reaches its caller."""
     if getattr(node, "is_generator_body", False):

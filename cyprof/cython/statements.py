@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .nodes import Before, StandIn, has_file, replaced, wrap_method
+from .nodes import Before, StandIn, has_file, nodes_below, replaced, wrap_method
 from .text import Place
 
 # Statements that run nothing of their author's, or stand only for what is inside them
@@ -109,6 +109,7 @@ class Statements:
         wrap_method(Nodes.ExceptClauseNode, "generate_handling_code", self._statement)
         wrap_method(ExprNodes.ComprehensionNode, _COMPREHENSION_METHOD, self._comprehension)
         wrap_method(ExprNodes.GeneratorExpressionNode, "generate_evaluation_code", self._generator_made)
+        wrap_method(ExprNodes.WithExitCallNode, "generate_evaluation_code", _exit_of_with)
         wrap_method(Nodes.GeneratorBodyDefNode, "generate_function_definitions", self._generator)
         wrap_method(Nodes.OverrideCheckNode, "generate_execution_code", self._override_check)
         wrap_method(MatchCaseNodes.MatchNode, "refactor_cases", _remember_cases)
@@ -138,9 +139,10 @@ class Statements:
 
     def _whole(self, node: Any, place: Place) -> _Open | None:
         """What a statement is a part of, when it is none of its own."""
-        innermost = next((entry for entry in reversed(self._open) if isinstance(entry, _Open)), _Open(None, (0, 0)))
+        around = [entry for entry in self._open if isinstance(entry, _Open)]
+        innermost = around[-1] if around else _Open(None, (0, 0))
         above = self._open[-1] if self._open else None
-        if innermost.silent or innermost.node is node or innermost.place == place:
+        if innermost.silent or innermost.node is node or any(entry.place == place for entry in around):
             return _Open(node, innermost.place, innermost.silent)
         if is_loop(node):
             return None
@@ -161,7 +163,7 @@ class Statements:
     def _statement(self, original: Any, node: Any, code: Any, *args: Any, **options: Any) -> None:
         with self.opened(node, code, "block" if type(node).__name__ in _BLOCKS else "expression") as counts:
             if counts:
-                mark_line(code, position(node), True)
+                _mark_all(code, [*getattr(node, "cyprof_tested", ()), position(node)])
             original(node, code, *args, **options)
 
     def _list(self, original: Any, node: Any, code: Any) -> None:
@@ -229,6 +231,13 @@ class Statements:
             original(node, env, code)
 
 
+def _exit_of_with(original: Any, node: Any, code: Any) -> None:
+    """Leaving a `with` block takes the time of the `with` line."""
+    if traces(code) and has_file(node):
+        mark_line(code, node.pos, False)
+    original(node, code)
+
+
 def _remember_cases(original: Any, node: Any) -> None:
     """Cases that Cython turns into `if` and `else`: the `else` has no position of its own."""
     original(node)
@@ -237,9 +246,9 @@ def _remember_cases(original: Any, node: Any) -> None:
             clause.body.cyprof_case = clause
 
 
-def _mark_all(code: Any, cases: list[Any]) -> None:
-    for case in cases:
-        mark_line(code, case.pos, True)
+def _mark_all(code: Any, positions: list[Any]) -> None:
+    for pos in positions:
+        mark_line(code, pos, True)
 
 
 class _Case(StandIn):
@@ -252,7 +261,7 @@ class _Case(StandIn):
 
     def generate_execution_code(self, code: Any) -> None:
         """Writes the code."""
-        _mark_all(code, self._tested[:-1])
+        _mark_all(code, [case.pos for case in self._tested[:-1]])
         with self._statements.opened(self._tested[-1], code) as counts:
             if counts:
                 mark_line(code, self._tested[-1].pos, True)
@@ -274,7 +283,7 @@ def _replaced_cases(statements: Statements, node: Any) -> Iterator[None]:
     clause = node.else_clause
     if tested:
         nothing = Nodes.StatListNode(node.pos, stats=[])
-        clause = Before(clause or nothing, lambda code: _mark_all(code, tested))
+        clause = Before(clause or nothing, lambda code: _mark_all(code, [case.pos for case in tested]))
     old = [case.body for case in node.cases]
     for case, body in zip(node.cases, bodies, strict=True):
         case.body = body
@@ -322,13 +331,4 @@ def _loop_lines(node: Any, line: int) -> set[int]:
 
 def _is_on_one_line(node: Any) -> bool:
     """Whether all nodes below `node` stand on its line."""
-    return all(position(below)[1] == node.pos[1] for below in _nodes_below(node))
-
-
-def _nodes_below(node: Any) -> Iterator[Any]:
-    for attribute in node.child_attrs or ():
-        children = getattr(node, attribute)
-        for child in children if isinstance(children, list) else [children]:
-            if child is not None:
-                yield child
-                yield from _nodes_below(child)
+    return all(position(below)[1] == node.pos[1] for below in nodes_below(node))

@@ -32,10 +32,10 @@
         if (cyp_kind == CYP_KIND_MODULE) cyp_attach();                                      \
         cyp_enter(cyp_at, &cyp_function_here, 0);                                           \
     } while (0)
-/* A generator that is closed, or thrown into, before its first step gets no value and never begins. */
+/* A generator begins with None; closed, thrown into or sent something before its first step, it never does. */
 #define __Pyx_TraceStartGen(funcname, srcfile, firstlineno, offset, nogil, skip_event, goto_error) \
     do {                                                                                    \
-        if (__pyx_sent_value) cyp_enter(cyp_at, &cyp_function_here, 0);                     \
+        if (__pyx_sent_value == Py_None) cyp_enter(cyp_at, &cyp_function_here, 0);                     \
     } while (0)
 #define __Pyx_TraceResumeGen(funcname, srcfile, firstlineno, offset, goto_error)            \
     cyp_enter(cyp_at, &cyp_function_here, 1)

@@ -48,6 +48,9 @@ def test_time_goes_to_the_lines_that_take_it(tmp_path: Path) -> None:
     assert own[9] / whole == pytest.approx(3 / 8, abs=0.12)
     assert own[10] / whole == pytest.approx(4 / 8, abs=0.12)
     assert own[8] / whole < 2 / 8
+    managed = recording.function("managed")
+    totals = {line["line"]: line["total_s"] for line in recording.data["lines"] if line["function"] == managed["id"]}
+    assert totals[15] == pytest.approx(managed["total_s"], rel=0.05)  # leaving a block is its first line's time
 
 
 def test_recursion_from_two_lines_does_not_double_the_tree_at_every_depth(tmp_path: Path) -> None:

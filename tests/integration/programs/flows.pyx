@@ -55,6 +55,10 @@ def failing_generator():
 def never_started():
     squares(3).close()
     failing_generator().close()
+    try:
+        squares(3).send(1)
+    except TypeError:
+        pass
 
 
 def take_failing():

@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, linetrace=True
 # Loops, as their author counts them: the rounds and the last test. "hits N" as run_loops.py reaches the line.
 from cython.parallel import prange
 
@@ -145,3 +145,20 @@ def several(a, b):
     x = 1; y = 2  # hits 1
     return (a +
             b + x + y)
+
+
+def element_beside_its_loop(items):
+    return [
+        item for item in items  # hits 4
+        if item > 1  # hits 3
+    ]
+
+
+def never_entered(int n):
+    while 0:  # hits 1
+        n = 1  # hits 0
+    for i in ():  # hits 1
+        n = 1  # hits 0
+    else:
+        n = 2  # hits 1
+    return n, [i for i in ()]  # hits 1

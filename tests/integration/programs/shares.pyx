@@ -9,3 +9,9 @@ def chain(long n):
         x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1))
         x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1)); x = 1 / (1 + 1 / (x + 1))
     return x
+
+
+def managed(manager):
+    with manager:
+        x = 1
+    return x
