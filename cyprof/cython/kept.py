@@ -17,7 +17,9 @@ def install() -> None:
     wrap_method(ParseTreeTransforms.PostParse, "_visit_assignment_node", _assignment)
     wrap_method(Optimize.ConstantFolding, "visit_IfStatNode", _if)
     for name in ("visit_AssertStatNode", "visit_ForInStatNode", "visit_WhileStatNode"):
-        wrap_method(Optimize.ConstantFolding, name, _folded)
+        # Cython leaves out assertions from 3.3 on.
+        if hasattr(Optimize.ConstantFolding, name):
+            wrap_method(Optimize.ConstantFolding, name, _folded)
     wrap_method(Optimize.ConstantFolding, "visit_ComprehensionNode", _comprehension)
 
 

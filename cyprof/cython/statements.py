@@ -112,7 +112,8 @@ class Statements:
         wrap_method(ExprNodes.WithExitCallNode, "generate_evaluation_code", _exit_of_with)
         wrap_method(Nodes.GeneratorBodyDefNode, "generate_function_definitions", self._generator)
         wrap_method(Nodes.OverrideCheckNode, "generate_execution_code", self._override_check)
-        wrap_method(MatchCaseNodes.MatchNode, "refactor_cases", _remember_cases)
+        if _compiles_match():
+            wrap_method(MatchCaseNodes.MatchNode, "refactor_cases", _remember_cases)
 
     @contextmanager
     def opened(self, node: Any, code: Any, kind: str = "expression") -> Iterator[bool]:
@@ -306,12 +307,19 @@ def _statement_classes() -> list[Any]:
     return [cls for cls in classes if "generate_execution_code" in vars(cls) and cls.__name__ not in _NOT_STATEMENTS | _LOOPS]
 
 
+def _compiles_match() -> bool:
+    """Whether this Cython can compile `match`, as from 3.3 on; before, it only parses it."""
+    from Cython.Compiler import MatchCaseNodes
+
+    return hasattr(MatchCaseNodes.MatchCaseNode, "generate_execution_code")
+
+
 def _clause_classes() -> list[Any]:
     """What begins on a line of its own and is no statement: `elif`, `case`, and the element of a comprehension."""
     from Cython.Compiler import ExprNodes, MatchCaseNodes, Nodes
 
     elements = [ExprNodes.ComprehensionAppendNode, ExprNodes.DictComprehensionAppendNode]
-    return [Nodes.IfClauseNode, MatchCaseNodes.MatchCaseNode, *elements]
+    return [Nodes.IfClauseNode, *([MatchCaseNodes.MatchCaseNode] if _compiles_match() else []), *elements]
 
 
 def is_loop(node: Any) -> bool:
@@ -325,7 +333,9 @@ def _loop_lines(node: Any, line: int) -> set[int]:
         return {node.pos[1]}
     if not hasattr(node, "stats") and node.pos[1] != line:
         return set()
-    children = [*getattr(node, "stats", ()), getattr(node, "body", None)]
+    # Before 3.3 a loop over what is indexed was made the value of an expression.
+    value = getattr(node, "expr", None)
+    children = [*getattr(node, "stats", ()), getattr(node, "body", None), getattr(value, "body", None)]
     return {found for child in children if child is not None for found in _loop_lines(child, line)}
 
 
