@@ -120,8 +120,8 @@ class Session:
             options_shown = view_options(self.options)
             show(recording.profile, options_shown)
             self._say_what_fits_nothing(recording.profile, options_shown)
-            for sentence in getattr(recording.profile, "blind_spots", ()):
-                self.terminal.note(sentence)
+            if recording.profile.engine is not None:
+                self.terminal.note(recording.profile.engine.blind_spot)
             if self.engine != "probes" and (options.calibrate or options.clock != "auto"):
                 self.terminal.note(f"--clock and --calibrate are the probes' and mean nothing to {self.engine}.")
         except BrokenPipeError:

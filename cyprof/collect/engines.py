@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..errors import CollectError
-from ..model import FlatProfile, Profile
+from ..model import Profile
 from ..target import Target
 from .registry import Progress, Recording, RecordOptions, record
 
@@ -15,8 +15,8 @@ class Engines:
     """What the three say of one program; `exit_code` is that of the run with probes."""
 
     probes: Profile
-    cprofile: FlatProfile
-    line_profiler: FlatProfile
+    cprofile: Profile
+    line_profiler: Profile
     exit_code: int
 
 
@@ -26,11 +26,12 @@ def record_with_all(target: Target, options: RecordOptions, progress: Progress) 
     first = record(target, options, progress)
     silent = replace(options, silent=True)
     probes = _profile(first, "the probes")
-    stock = [_profile(record(target, silent, progress, by=name), name) for name in ("cprofile", "line_profiler")]
-    for profile in stock:
+    cprofile, line_profiler = (
+        _profile(record(target, silent, progress, by=name), name) for name in ("cprofile", "line_profiler")
+    )
+    for profile in (cprofile, line_profiler):
         if profile.run.exit_code != first.exit_code:
             profile.notes.append(_other_end(profile.run.exit_code, first.exit_code))
-    cprofile, line_profiler = (profile for profile in stock if isinstance(profile, FlatProfile))
     return Engines(probes, cprofile, line_profiler, first.exit_code)
 
 

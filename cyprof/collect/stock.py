@@ -15,26 +15,21 @@ from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..cython.report import ModuleReport
 from ..errors import CollectError
-from ..model import CallTree, Edge, FlatProfile, Function, FunctionTimes, Kind, Run
+from ..model import Calls, Engine, Entry, Function, Key, Kind, Profile, Run, from_stats
 from ..target import Target
 from .probes import build, lost, now, run
 from .registry import Progress, Recording, RecordOptions, collector
 from .stock_words import blind_spots
 
-Stats = dict[tuple[str, int, str], tuple[int, int, float, float, dict[tuple[str, int, str], tuple[int, int, float, float]]]]
-"""pstats' own form, by (file, line, name): primitive calls, calls, self and total seconds, and the same by caller."""
-
-_BUILTIN = re.compile(r"<built-in method (?:([\w.]+)\.)?(\w+)>")
 _FUSED = re.compile(r"__pyx_fuse_(\d+)")
 _OWN_FILES = str(Path(__file__).resolve().parent.parent) + os.sep
-_METHOD = re.compile(r"<(?:method|slot wrapper) '(\w+)' of '(?:([\w.]+)\.)?(\w+)' objects>")
 
 
 @collector("cprofile")
 def cprofile(target: Target, options: RecordOptions, progress: Progress) -> Recording:
     """Runs the target under cProfile. Raises BuildError and CollectError."""
     with kept_in_use():
-        return _record("cprofile", ProbeOptions(stock=True), _of_cprofile, target, options, progress)
+        return _record("cprofile", ProbeOptions(stock=True), _stats_of_cprofile, target, options, progress)
 
 
 @collector("line_profiler")
@@ -46,14 +41,19 @@ def line_profiler(target: Target, options: RecordOptions, progress: Progress) ->
         )
     probes = ProbeOptions(lines=True, stock=True)
     with kept_in_use():
-        return _record("line_profiler", probes, _of_line_profiler, target, options, progress)
+        return _record("line_profiler", probes, _stats_of_line_profiler, target, options, progress)
 
 
-Convert = Callable[[FlatProfile, dict[str, Any], list[ModuleReport]], None]
+Stats = dict[Key, Entry]
 
 
 def _record(
-    engine: str, probes: ProbeOptions, convert: Convert, target: Target, options: RecordOptions, progress: Progress
+    engine: str,
+    probes: ProbeOptions,
+    stats_of: Callable[[dict[str, Any]], Stats],
+    target: Target,
+    options: RecordOptions,
+    progress: Progress,
 ) -> Recording:
     overlay = build(target, probes, progress)
     progress(f"running {target.title} under {engine}")
@@ -76,49 +76,32 @@ def _record(
         started=started,
         with_lines=probes.lines,
     )
-    profile = FlatProfile(facts, [], CallTree(), engine=engine)
-    convert(profile, raw, reports)
-    profile.blind_spots.append(blind_spots(engine, sys.version_info[:2], bool(reports)))
-    return Recording(profile, exit_code)
+    functions, tree, stated = from_stats(stats_of(raw), _Names(reports, raw.get("modules", {})).function)
+    blind_spot = blind_spots(engine, sys.version_info[:2], bool(reports))
+    by = Engine(engine, blind_spot, raw.get("timings", {}), raw.get("unit", 1e-9))
+    return Recording(Profile(facts, functions, tree, stated=stated, engine=by), exit_code)
 
 
-def _of_cprofile(profile: FlatProfile, raw: dict[str, Any], reports: list[ModuleReport]) -> None:
-    stats: Stats = raw["stats"]
-    names = _Names(reports, raw["modules"])
-    ids = {}
-    for key, (primitive, calls, own, total, _) in stats.items():
-        if key[0].startswith(_OWN_FILES):
-            continue  # the finder's, which is at work while the program imports
-        ids[key] = _add(profile, names.function(len(profile.functions), *key), primitive, calls, own, total)
-    for key, (*_, callers) in stats.items():
-        known = {caller: row for caller, row in callers.items() if caller in ids and key in ids}
-        profile.callers += [_edge(ids[caller], ids[key], *row) for caller, row in known.items()]
+def _stats_of_cprofile(raw: dict[str, Any]) -> Stats:
+    """All but the functions of cyprof's finder, which is at work while the program imports."""
+    stats = {key: row for key, row in raw["stats"].items() if not key[0].startswith(_OWN_FILES)}
+    return {
+        key: Entry(_calls(*sums), {caller: _calls(*row) for caller, row in callers.items() if caller in stats})
+        for key, (*sums, callers) in stats.items()
+    }
 
 
-def _of_line_profiler(profile: FlatProfile, raw: dict[str, Any], reports: list[ModuleReport]) -> None:
-    """The timings as they are, and for each function the time of its lines, which holds what they call; calls it cannot say."""
-    names = _Names(reports, {})
-    profile.timings, profile.unit = raw["timings"], raw["unit"]
-    for (file, line, name), rows in profile.timings.items():
-        spent = sum(time for _, _, time in rows) * profile.unit
-        if rows:
-            _add(profile, names.function(len(profile.functions), file, line, name), 0, 0, 0.0, spent)
+def _stats_of_line_profiler(raw: dict[str, Any]) -> Stats:
+    """For each function the time of its lines, which holds what they call; calls it cannot say."""
+    return {
+        key: Entry(Calls(0, 0, 0.0, sum(time for _, _, time in rows) * raw["unit"]))
+        for key, rows in raw["timings"].items()
+        if rows
+    }
 
 
-def _add(profile: FlatProfile, function: Function, primitive: int, calls: int, own: float, total: float) -> int:
-    profile.functions.append(function)
-    own_ns = _ns(own)
-    profile.tree.add(-1, function.id, calls=calls, self_ns=own_ns)
-    profile.said.append(FunctionTimes(calls, primitive, 0, 0, own_ns, _ns(total), 0, own_ns, own_ns))
-    return function.id
-
-
-def _edge(caller: int, callee: int, primitive: int, calls: int, own: float, total: float) -> Edge:
-    return Edge(caller, callee, calls, _ns(total), primitive, _ns(own))
-
-
-def _ns(seconds: float) -> int:
-    return round(seconds * 1e9)
+def _calls(primitive: int, calls: int, own: float, total: float) -> Calls:
+    return Calls(calls, primitive, own, total)
 
 
 class _Names:
@@ -134,10 +117,9 @@ class _Names:
             for one in report.functions:
                 self._known.setdefault((one["file"], one["line"]), []).append(one)
 
-    def function(self, number: int, file: str, line: int, name: str) -> Function:
-        """The function. One of C's has no file; of a Cython function the author's own name and kind are known."""
-        if file == "~":
-            return _c_function(number, name)
+    def function(self, number: int, key: Key) -> Function:
+        """The function. Of a Cython function the author's own name and kind are known."""
+        file, line, name = key
         source = self._source(file)
         if not source:
             kind: Kind = "module" if name == "<module>" else "python"
@@ -170,12 +152,3 @@ def _chosen(known: list[dict[str, Any]], name: str) -> dict[str, Any] | None:
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2]
-
-
-def _c_function(number: int, name: str) -> Function:
-    builtin, method = _BUILTIN.fullmatch(name), _METHOD.fullmatch(name)
-    if method is not None:
-        return Function(number, method[2] or "builtins", f"{method[3]}.{method[1]}", "", 0, "builtin", False, "c")
-    if builtin is not None:
-        return Function(number, builtin[1] or "builtins", builtin[2], "", 0, "builtin", False, "c")
-    return Function(number, "", name.strip("<>").removeprefix("built-in method "), "", 0, "builtin", False, "c")

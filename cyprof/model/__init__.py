@@ -2,20 +2,23 @@
 
 from .calltree import NO_PARENT, CallTree
 from .cost import NodeTimes, ProbeCost
-from .flat import FlatProfile, LineTimings
 from .function import CYTHON_KINDS, KINDS, Function, Kind
 from .lines import LineRecords, LineTimes
-from .profile import Edge, FunctionTimes, Process, Profile, Run, Stated, Thread, Unseen
+from .profile import Edge, FunctionTimes, Process, Profile, Run, Thread, Unseen
+from .stated import Calls, Engine, Entry, Key, LineTimings, Stated, from_stats
 
 __all__ = [
     "CYTHON_KINDS",
     "KINDS",
     "NO_PARENT",
     "CallTree",
+    "Calls",
     "Edge",
-    "FlatProfile",
+    "Engine",
+    "Entry",
     "Function",
     "FunctionTimes",
+    "Key",
     "Kind",
     "LineRecords",
     "LineTimes",
@@ -28,4 +31,5 @@ __all__ = [
     "Stated",
     "Thread",
     "Unseen",
+    "from_stats",
 ]

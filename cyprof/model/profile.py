@@ -10,6 +10,7 @@ from .calltree import NO_PARENT, CallTree
 from .cost import NodeTimes, ProbeCost, node_times
 from .function import Function
 from .lines import LineRecords, LineTimes
+from .stated import Engine, Stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +104,6 @@ class Edge:
     self_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What a source that knows callers and callees, but no call paths, states of its calls, by node of a tree of two levels.
-
-    In that tree a function's root node stands for its calls from nowhere and holds a child for each function it calls. The
-    totals of the children are those of the edges; the root holds what is missing to the function's own total, which is
-    negative where recursion makes the edges' times overlap. The same holds for the primitive calls.
-    """
-
-    primitive_calls: list[int]
-    total_ns: list[int]
-
-
 @dataclass
 class Profile:
     """A recorded run. Built once and not changed afterwards; derived tables are computed when first asked for.
@@ -125,6 +113,7 @@ class Profile:
     `settled_ns`, when not empty, holds each node's self time as a second run without its probe settled it, -1 where none did.
     `baseline_ns_per_call` gives by function id what a call took, callees left out, in a run with function probes only.
     `stated` is there when the tree holds no call paths, `remarks` says by function id what a reader should know of it.
+    `engine` is there when another profiler than the probes recorded; a saved recording does not keep it.
     """
 
     run: Run
@@ -142,6 +131,7 @@ class Profile:
     stated: Stated | None = None
     remarks: dict[int, str] = field(default_factory=dict)
     processes: list[Process] = field(default_factory=list)
+    engine: Engine | None = None
 
     @property
     def has_paths(self) -> bool:
@@ -150,8 +140,8 @@ class Profile:
 
     @property
     def has_kinds(self) -> bool:
-        """Whether it is known of functions what kind they are."""
-        return self.has_paths
+        """Whether it is known of functions what kind they are: a build tells that, and a file without call paths does not."""
+        return self.has_paths or self.engine is not None
 
     @cached_property
     def node_primitive_calls(self) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 
-from ..model import FlatProfile, LineTimings, Profile
+from ..model import LineTimings, Profile
 from ..view import ViewOptions
 from ..view.classify import matches
 from .registry import renderer
@@ -42,11 +42,11 @@ def line_profiler_text(profile: Profile, options: ViewOptions) -> str:
 
 def _chosen(profile: Profile, options: ViewOptions) -> tuple[LineTimings, float]:
     """line_profiler's timings less the functions that the options leave out, and the seconds of their unit."""
-    assert isinstance(profile, FlatProfile)
-    ran = {key: rows for key, rows in profile.timings.items() if rows}
+    assert profile.engine is not None
+    ran = {key: rows for key, rows in profile.engine.timings.items() if rows}
     shown = {
         key: rows
         for (key, rows), function in zip(ran.items(), profile.functions, strict=True)
         if not matches(function, options.hide) and (not options.only or matches(function, options.only))
     }
-    return shown, profile.unit
+    return shown, profile.engine.unit

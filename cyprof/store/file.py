@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from ..errors import RenderError, StoreError
 from ..model import Profile
 from .content import ContentError, from_content, to_content
-from .marshalled import MarshalError, looks_like_stats
+from .marshalled import looks_like_stats
 from .pstats_file import LARGEST as LARGEST_STATS
 from .pstats_file import SUFFIXES as STATS_SUFFIXES
 from .pstats_file import stats_profile
@@ -94,7 +94,7 @@ def _load_stats(path: Path, data: bytes) -> Profile:
         raise StoreError(f"{path} is larger than {LARGEST_STATS >> 20} MB.", "Profile a smaller part of the program.")
     try:
         return stats_profile(data, path)
-    except MarshalError as error:
+    except ValueError as error:
         raise StoreError(
             f"{path} holds no valid pstats data: {error}.", f"Make it anew: python -m cProfile -o {path} SCRIPT"
         ) from error

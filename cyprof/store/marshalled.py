@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-Key = tuple[str, int, str]
+from ..model import Calls, Entry, Key
+
 Number = int | float
 
 _SHARED = 0x80
@@ -25,25 +25,6 @@ _MOST = 1 << 63
 
 class MarshalError(ValueError):
     """The bytes are no pstats file; says what is wrong and where."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """What a pstats file says of a function, or of a function as called from one other. Times in seconds, None where the
-    file counts calls only (that of Python's own `profile` module)."""
-
-    calls: int
-    primitive_calls: int
-    self_s: float | None
-    total_s: float | None
-
-
-@dataclass(slots=True)
-class Entry:
-    """A function's own figures and its callers."""
-
-    sums: Calls
-    callers: dict[Key, Calls] = field(default_factory=dict)
 
 
 def looks_like_stats(data: bytes) -> bool:

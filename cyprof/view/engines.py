@@ -6,13 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..model import FlatProfile, Function, Profile
+from ..model import Function, Key, Profile
 from .classify import matches, origin_of, probed_packages
 from .file_names import file_names
 from .options import ViewOptions
 from .table import kind_text, row_label
 
-Key = tuple[str, int, str]
 _CLEARLY = 1.25
 """A time this many times that of another is a difference to explain."""
 _WORTH_NS = 20_000
@@ -52,7 +51,7 @@ class EngineTable:
     notes: tuple[str, ...] = ()
 
 
-def engine_table(probes: Profile, cprofile: FlatProfile, line_profiler: FlatProfile, options: ViewOptions) -> EngineTable:
+def engine_table(probes: Profile, cprofile: Profile, line_profiler: Profile, options: ViewOptions) -> EngineTable:
     """The user's functions, and the C functions they call, as the probes, cProfile and line_profiler saw them."""
     facts = _Facts(probes, cprofile, line_profiler)
     reasons: dict[str, int] = {}
@@ -65,7 +64,8 @@ def engine_table(probes: Profile, cprofile: FlatProfile, line_profiler: FlatProf
         places = tuple(reasons.setdefault(reason, len(reasons)) for reason in found)
         rows.append(EngineRow(row_label(function, names), kind_text(function), ours, theirs, lines, places))
     walls = (probes.run.wall_ns, cprofile.run.wall_ns, line_profiler.run.wall_ns)
-    notes = tuple(f"{profile.engine}: {note}" for profile in (cprofile, line_profiler) for note in profile.notes)
+    others = (("cprofile", cprofile), ("line_profiler", line_profiler))
+    notes = tuple(f"{name}: {note}" for name, profile in others for note in profile.notes)
     return EngineTable(tuple(rows), tuple(reasons), walls, notes)
 
 
@@ -104,8 +104,8 @@ class _Facts:
     """The three profiles, by function, and what the probes know that explains the others."""
 
     probes: Profile
-    cprofile: FlatProfile
-    line_profiler: FlatProfile
+    cprofile: Profile
+    line_profiler: Profile
     _ours: dict[Key, list[int]] = field(init=False)
     _theirs: dict[Key, list[int]] = field(init=False)
     _lines: dict[Key, list[int]] = field(init=False)

@@ -22,11 +22,11 @@ from readers import ns
 
 from cyprof.collect.native import REMARK, with_native_remarks
 from cyprof.errors import RenderError, StoreError
-from cyprof.model import Profile
+from cyprof.model import Entry, Profile
 from cyprof.render import stats_text, write
 from cyprof.render.pstats_file import function_keys
 from cyprof.store import is_profile, load, save
-from cyprof.store.marshalled import Entry, MarshalError, looks_like_stats, read_stats
+from cyprof.store.marshalled import MarshalError, looks_like_stats, read_stats
 from cyprof.view import ViewOptions, call_graph
 
 fuzzing = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
