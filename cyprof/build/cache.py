@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cyprof.build.housekeeping import KEEP_SURELY, KEEP_UNUSED, MANIFEST, Housekeeper, gate, in_use
+from cyprof.build.housekeeping import KEEP_SURELY, KEEP_UNUSED, MANIFEST, Housekeeper, children, gate, in_use
 from cyprof.errors import BuildError
+from cyprof.files import write_own
 
 FORMAT = "1"
 _SHORT_WHILE = 600.0
@@ -172,18 +173,16 @@ class Cache:
     def keep_log(self, module: str, key: str, text: str) -> Path:
         """Writes the whole log of a failed build and returns its path."""
         path = self._logs / f"{module}-{key[:12]}.log"
-        draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
+        write_own(path, text)
         return path
 
     def tidy(self) -> None:
         """Removes what dead runs left behind, builds unused for long, and the oldest when the cache is very large."""
         now = time.time()
-        for folder in _children(self._scratch):
+        for folder in children(self._scratch):
             if _is_abandoned(folder, now):
                 shutil.rmtree(folder, ignore_errors=True)
-        for log in _children(self._logs):
+        for log in children(self._logs):
             if _age(log, now) > KEEP_UNUSED:
                 log.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # no reason to end a run whose builds are made: the next one tidies again
@@ -252,10 +251,3 @@ def _age(path: Path, now: float) -> float:
         return now - path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _children(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except OSError:
-        return []

@@ -47,9 +47,14 @@ def cython_facts() -> list[str]:
         raise BuildError("Cython is not installed for this Python, and probed modules are built with it.", hint)
     match = _VERSION.search((folder / "Shadow.py").read_text(encoding="utf-8", errors="replace"))
     version = match[1] if match else "0"
-    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < OLDEST_CYTHON:
+    if release(version) < OLDEST_CYTHON:
         raise BuildError(f"Cython {version} is too old: probes need Cython 3.1 or newer.", hint)
     return [version, str(folder)]
+
+
+def release(version: str) -> tuple[int, ...]:
+    """The first two numbers of a version, fewer where it has no more."""
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 def python_facts() -> list[str]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cyprof.errors import BuildError
+from cyprof.files import write_own
 
 MANIFEST = "manifest.json"
 DAY = 24 * 3600.0
@@ -100,16 +101,14 @@ class Housekeeper:
 
     def set_limit(self, size: int) -> None:
         """Sets the limit for this and later runs. BuildError when the folder cannot be written."""
-        draft = self.root / f"{_LIMIT}.{secrets.token_hex(4)}"
         try:
-            draft.write_text(f"{size}\n", encoding="ascii")
-            draft.replace(self.root / _LIMIT)
+            write_own(self.root / _LIMIT, f"{size}\n")
         except OSError as error:
             raise _cannot_change(self.root, error) from error
 
     def builds(self) -> list[Build]:
         """Every build, the last used first."""
-        found = [_build(folder) for key in _children(self._builds) for folder in _children(key)]
+        found = [_build(folder) for key in children(self._builds) for folder in children(key)]
         return sorted(found, key=lambda build: build.used, reverse=True)
 
     def size(self) -> int:
@@ -123,7 +122,7 @@ class Housekeeper:
         old = [build for build in [*self.builds(), *self._supplies()] if now - build.used >= unused_for]
         try:
             cleared = self.remove(old)
-            for log in _children(self.root / "logs"):
+            for log in children(self.root / "logs"):
                 if now - _time_of(log) >= unused_for:
                     log.unlink(missing_ok=True)
         except OSError as error:
@@ -168,17 +167,17 @@ class Housekeeper:
         return Cleared(removed, size, kept)
 
     def _supplies(self) -> list[Build]:
-        folders = [folder for name in _SUPPLIES for folder in _children(self.root / name)]
+        folders = [folder for name in _SUPPLIES for folder in children(self.root / name)]
         folders += [self.root / "pip"] if (self.root / "pip").is_dir() else []
         found = []
         for folder in folders:
-            used = max(_time_of(path) for path in (folder, *_children(folder)))
+            used = max(_time_of(path) for path in (folder, *children(folder)))
             found.append(Build(folder, "", (), _time_of(folder), used, size_of(folder)))
         return found
 
     def _is_building(self) -> bool:
         """Whether a project is being built now."""
-        for lock in _children(self.root / "locks"):
+        for lock in children(self.root / "locks"):
             if lock.name.startswith(_BUILDERS):
                 with lock.open("r+") as file:
                     try:
@@ -190,7 +189,7 @@ class Housekeeper:
     def _oldest_run(self) -> float:
         """When the oldest living run began; infinity when none runs. Files of dead runs are removed. Called behind the gate."""
         oldest = float("inf")
-        for place in _children(self.root / "running"):
+        for place in children(self.root / "running"):
             with contextlib.suppress(FileNotFoundError), place.open("r+") as file:
                 try:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -239,7 +238,8 @@ def _time_of(path: Path) -> float:
         return 0.0
 
 
-def _children(folder: Path) -> list[Path]:
+def children(folder: Path) -> list[Path]:
+    """What lies in a folder; nothing where it cannot be read."""
     try:
         return list(folder.iterdir())
     except OSError:

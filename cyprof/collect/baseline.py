@@ -6,11 +6,10 @@ One small JSON file in the cache for each source, named after its content: anoth
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
 from ..build.cache import cache_folder
+from ..files import write_own
 from ..model import Function, Profile
 
 _FEWEST_NS = 1000
@@ -70,7 +69,4 @@ def _read(path: Path) -> dict[str, float]:
 
 def _write(path: Path, timings: dict[str, float]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(timings, file)
-    Path(part).replace(path)
+    write_own(path, json.dumps(timings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import os
 import sys
@@ -29,6 +30,11 @@ class Facts:
     clock: str
     with_lines: bool
     cost: dict[str, float]
+
+
+def now() -> str:
+    """The time of day as a run's `started` has it."""
+    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 def to_profile(result: dict[str, Any], facts: Facts) -> Profile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import functools
 import sys
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
 from ..model import Profile
-from .convert import Facts, to_profile
+from .convert import Facts, now, to_profile
 from .part import read_part
 
 P = ParamSpec("P")
@@ -76,7 +75,7 @@ class profile:  # lower case: used as `with cyprof.profile()` and `@cyprof.profi
         self._runtime.hide(f"{_PACKAGE}/")
         try:
             self._cost = self._cost or self._runtime.calibrate()
-            self._started = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+            self._started = now()
             self._runtime.start(self._clock, self._lines, _own_files() if self._lines else None, True)
         except RuntimeError as error:
             raise CollectError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import fcntl
 import marshal
 import os
@@ -26,7 +25,7 @@ from ..errors import BuildError, CollectError
 from ..inside import VARIABLE
 from ..target import Target, held_back, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
-from .convert import Facts, to_profile
+from .convert import Facts, now, to_profile
 from .packages import add_projects, build_all
 from .part import UNKNOWN, WHOLE
 from .processes import Leavings, signal_name
@@ -76,11 +75,6 @@ def build(target: Target, probes: ProbeOptions, progress: Progress) -> Overlay:
     """Builds the loose modules that the target reaches. Raises BuildError."""
     search_path = program_path(target)
     return build_loose(find_sources(_Start(target), search_path), probes, progress, search_path)
-
-
-def now() -> str:
-    """The time of day as a run's `started` has it."""
-    return datetime.datetime.now().astimezone().isoformat(timespec="seconds")
 
 
 def run(target: Target, options: RecordOptions, overlay: Overlay, engine: str) -> tuple[int, dict[str, Any]]:

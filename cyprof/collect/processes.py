@@ -14,9 +14,9 @@ from typing import Any
 from ..build.overlay import Overlay
 from .own import without_own_calls
 from .part import BY_EXIT, LINE_COLUMNS, NODE_COLUMNS, UNKNOWN, WHOLE, Part, PartError, read_part
+from .unseen import some
 
 SUMMED = ("cpu_ns", "samples")
-_NAMED = 3
 _INSTALLED = "cyprof.pth"
 
 
@@ -165,9 +165,7 @@ def _joined(parts: Sequence[Part], ends: Sequence[str]) -> dict[str, Any]:
 
 
 def _some(parts: Sequence[Part]) -> str:
-    names = [f"{part.name or 'the program'} (process {part.pid})" for part in parts[:_NAMED]]
-    more = len(parts) - len(names)
-    return ", ".join(names) + (f" and {more:,} more" if more else "")
+    return some([f"{part.name or 'the program'} (process {part.pid})" for part in parts])
 
 
 def _is_running(pid: int) -> bool:

@@ -17,7 +17,8 @@ from ..cython.report import ModuleReport
 from ..errors import CollectError
 from ..model import Calls, Engine, Entry, Function, Key, Kind, Profile, Run, from_stats
 from ..target import Target
-from .probes import build, lost, now, run
+from .convert import now
+from .probes import build, lost, run
 from .registry import Progress, Recording, RecordOptions, collector
 from .stock_words import blind_spots
 

@@ -44,7 +44,7 @@ def unprobed_packages(profile: Profile, extensions: Sequence[tuple[str, str]]) -
     return [
         Unseen(
             package,
-            f"built without probes: {_some(sorted(names))}; what its functions call is not seen",
+            f"built without probes: {some(sorted(names))}; what its functions call is not seen",
             f"See into it: --package {package}",
             share=min(1.0, sum(spent[name] for name in names) / whole),
         )
@@ -52,6 +52,7 @@ def unprobed_packages(profile: Profile, extensions: Sequence[tuple[str, str]]) -
     ]
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+def some(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

@@ -108,7 +108,7 @@ def cython() -> Check:
         version, folder = environment.cython_facts()
     except CyprofError as error:
         return Check("Cython", "bad", error.message, install)
-    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) > _NEWEST_CYTHON:
+    if environment.release(version) > _NEWEST_CYTHON:
         return Check("Cython", "note", f"{version}, {folder}: probes are tested with {oldest} to {newest}", install)
     return Check("Cython", "ok", f"{version}, {folder}")
 

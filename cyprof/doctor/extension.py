@@ -13,7 +13,7 @@ from dataclasses import replace
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from ..build.environment import OLDEST_CYTHON, project_folder
+from ..build.environment import OLDEST_CYTHON, project_folder, release
 from ..cython.elf import UnreadableBinary, compiled_files
 from ..cython.extension import ExtensionFacts, module_stem, read_extension
 from .result import Extension, Finding
@@ -130,7 +130,7 @@ def tracing(extension: Extension, subject: Subject) -> Finding | None:
 @extension_check
 def age_of_cython(extension: Extension, subject: Subject) -> Finding | None:
     """It was made by a Cython whose output cyprof's probes do not know."""
-    version = tuple(int(part) for part in re.findall(r"\d+", extension.facts.version)[:2])
+    version = release(extension.facts.version)
     if not version or version >= OLDEST_CYTHON:
         return None
     oldest = ".".join(map(str, OLDEST_CYTHON))

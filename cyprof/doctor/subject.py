@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..build.environment import project_folder
 from ..build.modules import find_sources
+from ..build.project.find import editable_folder, installed_distribution
 from ..cython.directives import BUILD_FILES, SOURCE_SUFFIXES
 from ..cython.extension import is_extension
 from ..errors import UsageError
@@ -45,7 +46,7 @@ def subject_of(word: str | None, module: str | None = None) -> Subject | None:
     path = Path(word)
     looks_like_path = os.sep in word or word in (".", "..") or path.suffix in (".py", ".pyx")
     if not looks_like_path and not path.is_file():
-        found = _distribution(word)
+        found = installed_distribution(word)
         if found is not None:
             return _of_distribution(found, word if path.is_dir() else "")
     if path.is_dir():
@@ -67,20 +68,11 @@ def _similar(word: str) -> str:
     return f"Check the name; `{Path(sys.executable).name} -m pip list` tells what is installed."
 
 
-def _distribution(word: str) -> metadata.Distribution | None:
-    """The distribution of that name, or the one that brings the top-level module of that name."""
-    try:
-        return metadata.distribution(word)
-    except (metadata.PackageNotFoundError, ValueError):
-        names = metadata.packages_distributions().get(word, [])
-        return metadata.distribution(names[0]) if names else None
-
-
 def _of_distribution(found: metadata.Distribution, folder: str) -> Subject:
     name = str(found.metadata["Name"])
     title = f"{name} {found.version}"
     notes: tuple[str, ...] = (f"The folder {folder} was not meant by this; for that write ./{folder}",) if folder else ()
-    checkout = _checkout(found)
+    checkout = editable_folder(found)
     if checkout is not None:
         inside = _walk(checkout)
         return _subject(f"{title} (installed from {checkout})", checkout, inside, distribution=name, notes=notes)
@@ -93,23 +85,6 @@ def _of_distribution(found: metadata.Distribution, folder: str) -> Subject:
         notes += (f"{name} was installed without a list of its files, so they could not be looked at.",)
     root = Path(str(found.locate_file("")))
     return _subject(title, root, files, distribution=name, installed=True, notes=notes)
-
-
-def _checkout(found: metadata.Distribution) -> Path | None:
-    """The folder an editable installation stands for (direct_url.json, PEP 610), None for any other."""
-    import json
-    from urllib.parse import unquote, urlparse
-
-    text = found.read_text("direct_url.json")
-    if not text:
-        return None
-    try:
-        about = json.loads(text)
-        editable = bool(about["dir_info"]["editable"])
-        folder = Path(unquote(urlparse(about["url"]).path))
-    except (ValueError, KeyError, TypeError):
-        return None  # an installation from elsewhere, or by a tool that writes something else here
-    return folder if editable and folder.is_dir() else None
 
 
 def _of_module(name: str) -> Subject:

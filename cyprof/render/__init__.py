@@ -16,7 +16,6 @@ from .registry import (
     renderers,
     suffixes,
     write,
-    write_bytes,
 )
 from .text import stats_text
 
@@ -37,5 +36,4 @@ __all__ = [
     "stats_text",
     "suffixes",
     "write",
-    "write_bytes",
 ]

@@ -26,7 +26,6 @@ from .svg import own_classes
 GROUP = "pycallgraph2"
 _NEEDS = ("pycallgraph2", "setuptools")
 _FONT_SIZE = 9
-_LABEL_WIDTH = 110
 
 
 @renderer(".svg", description="call graph in pycallgraph2's style", groups=(GROUP,), needs=_NEEDS)

@@ -7,15 +7,14 @@ import importlib.util
 import os
 import pkgutil
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import RenderError, UsageError
+from ..files import write_bytes
 from ..view import ViewOptions
 
 Render = Callable[[Any, ViewOptions], bytes]
@@ -179,32 +178,3 @@ def write(subject: Any, path: Path, options: ViewOptions, group: str | None = No
         raise RenderError(error.message, f"{error.hint} The graph itself is kept in {kept}.") from error
     write_bytes(path, data)
     return path
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Writes a file atomically: a reader sees the old one or the new one. Raises RenderError."""
-    target = Path(os.path.realpath(path))
-    try:
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)  # a pipe or a device has no other way
-            return
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-            Path(name).replace(target)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                Path(name).unlink()
-            raise
-    except OSError as error:
-        raise RenderError(
-            f"{path} cannot be written: {error.strerror or error}.", "Free the place, or name another file."
-        ) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -11,13 +11,12 @@ import hashlib
 import json
 import os
 import struct
-import tempfile
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..errors import RenderError, StoreError
+from ..errors import StoreError
+from ..files import write_bytes
 from ..model import Profile
 from .content import ContentError, from_content, to_content
 from .marshalled import looks_like_stats
@@ -43,12 +42,7 @@ def save(profile: Profile, path: str | os.PathLike[str]) -> Path:
     payload = zlib.compress(text, 6)
     head = _HEAD.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest())
     place = Path(path)
-    try:
-        _replace(Path(os.path.realpath(place)), head + payload)
-    except OSError as error:
-        raise RenderError(
-            f"{place} cannot be written: {error.strerror or error}.", "Free the place, or name another file."
-        ) from error
+    write_bytes(place, head + payload)
     return place
 
 
@@ -148,23 +142,3 @@ def _parse(text: bytes) -> Any:
         return json.loads(text, parse_constant=refuse)
     except json.JSONDecodeError as error:
         raise ContentError(f"it is no JSON ({error.msg})") from error
-
-
-def _replace(target: Path, data: bytes) -> None:
-    """Writes beside the target and renames, so that a reader sees the old file or the new one."""
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)  # a pipe or a device has no other way
-        return
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-    written = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        written.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
-        written.replace(target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            written.unlink()
-        raise

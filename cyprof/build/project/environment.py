@@ -73,11 +73,7 @@ def build_environment(cache: Cache, words: Iterable[str], title: str, progress: 
 
 
 def _install(cache: Cache, folder: Path, words: list[str], title: str) -> None:
-    command = [*pip_command(cache), *pip_words(), "--python", str(folder / "bin" / "python"), "install", "--no-compile", *words]
-    done = subprocess.run(
-        command, cwd=folder, env=pip_environ(cache), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
-    )  # fmt: skip
+    done = run_pip(cache, folder, ["--python", str(folder / "bin" / "python"), "install", "--no-compile", *words])
     if done.returncode == 0:
         return
     name = re.sub(r"\W+", "-", title)
@@ -100,7 +96,16 @@ def _site_packages(folder: Path) -> str:
     return sysconfig.get_path("purelib", "venv", vars={"base": str(folder), "platbase": str(folder)})
 
 
-def pip_command(cache: Cache) -> list[str]:
+def run_pip(cache: Cache, folder: Path, words: list[str]) -> subprocess.CompletedProcess[str]:
+    """Runs pip in a folder; all it says is in `stdout`. BuildError when there is no pip."""
+    command = [*_pip_command(cache), "--no-input", "--disable-pip-version-check", "--no-color", *words]
+    return subprocess.run(
+        command, cwd=folder, env=_pip_environ(cache), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
+    )  # fmt: skip
+
+
+def _pip_command(cache: Cache) -> list[str]:
     """How pip is started: the user's own, else one in the cache. BuildError when there can be none."""
     if importlib.util.find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
@@ -117,12 +122,7 @@ def pip_command(cache: Cache) -> list[str]:
     return [str(folder / "bin" / "python"), "-m", "pip"]
 
 
-def pip_words() -> list[str]:
-    """Options of every call of pip."""
-    return ["--no-input", "--disable-pip-version-check", "--no-color"]
-
-
-def pip_environ(cache: Cache) -> dict[str, str]:
+def _pip_environ(cache: Cache) -> dict[str, str]:
     """The variables for pip: the user's settings count, and what it keeps for itself goes into our cache."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("CYPROF_", "PYTHON"))}
     own = {"PIP_CACHE_DIR": str(cache.root / "pip"), "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from cyprof.build.cache import Cache
-from cyprof.build.project.environment import pip_command, pip_environ, pip_words
+from cyprof.build.project.environment import network_failed, pip_complaint, run_pip
 from cyprof.errors import BuildError, UsageError
 
 _READY = ".complete"
@@ -58,7 +57,7 @@ def find_project(text: str, cache: Cache, progress: Callable[[str], None]) -> Pr
     place = Path(text).expanduser()
     if os.sep in text or text in (".", "..", "~") or _holds_project(place):
         return _checkout("", place)
-    dist = _installed(text)
+    dist = installed_distribution(text)
     if dist is None:
         if place.is_dir():
             return _checkout("", place)
@@ -67,7 +66,7 @@ def find_project(text: str, cache: Cache, progress: Callable[[str], None]) -> Pr
             f"Install it first ({sys.executable} -m pip install {text}), or name the folder of its sources.",
         )
     name = dist.metadata["Name"] or text
-    editable = _editable_folder(dist)
+    editable = editable_folder(dist)
     if editable is not None:
         return Project(_canonical(name), editable, installed_version=dist.version)
     source = _source_distribution(cache, name, dist.version, progress)
@@ -82,7 +81,7 @@ def _checkout(name: str, folder: Path) -> Project:
         raise UsageError(
             f"{folder} holds no project: neither pyproject.toml nor setup.py is there.", "Name the folder that holds one."
         )
-    dist = _installed(name or _declared_name(folder))
+    dist = installed_distribution(name or _declared_name(folder))
     return Project(_canonical(name or _declared_name(folder)), folder, installed_version=dist.version if dist else "")
 
 
@@ -101,7 +100,7 @@ def _declared_name(folder: Path) -> str:
     return name if isinstance(name, str) and name else folder.name
 
 
-def _installed(name: str) -> metadata.Distribution | None:
+def installed_distribution(name: str) -> metadata.Distribution | None:
     """The installed distribution called `name`, or the one that brings the package of that name."""
     try:
         return metadata.distribution(name)
@@ -110,17 +109,15 @@ def _installed(name: str) -> metadata.Distribution | None:
         return metadata.distribution(names[0]) if names else None
 
 
-def _editable_folder(dist: metadata.Distribution) -> Path | None:
-    """The checkout that an editable install points to (direct_url.json, PEP 610)."""
+def editable_folder(dist: metadata.Distribution) -> Path | None:
+    """The checkout that an editable install points to (direct_url.json, PEP 610), None for any other."""
     try:
         about = json.loads(dist.read_text("direct_url.json") or "{}")
-    except ValueError:
-        return None
-    url = urlparse(str(about.get("url", "")))
-    if not about.get("dir_info", {}).get("editable") or url.scheme != "file":
-        return None
+        editable, url = bool(about["dir_info"]["editable"]), urlparse(str(about["url"]))
+    except (ValueError, KeyError, TypeError):
+        return None  # an installation from elsewhere, or by a tool that writes something else here
     folder = Path(os.path.realpath(unquote(url.path)))
-    return folder if folder.is_dir() else None
+    return folder if editable and url.scheme == "file" and folder.is_dir() else None
 
 
 def _canonical(name: str) -> str:
@@ -145,11 +142,7 @@ def _source_distribution(cache: Cache, name: str, version: str, progress: Callab
 
 def _download(cache: Cache, name: str, version: str, folder: Path) -> Path:
     words = ["download", "--no-deps", "--no-binary", name, "--dest", str(folder), f"{name}=={version}"]
-    command = [*pip_command(cache), *pip_words(), *words]
-    done = subprocess.run(
-        command, cwd=folder, env=pip_environ(cache), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
-    )  # fmt: skip
+    done = run_pip(cache, folder, words)
     found = [file for file in folder.iterdir() if file.name.endswith((".tar.gz", ".zip", ".tar.bz2", ".tar.xz"))]
     if done.returncode == 0 and found:
         return found[0]
@@ -159,8 +152,6 @@ def _download(cache: Cache, name: str, version: str, folder: Path) -> Path:
 
 def no_sources(name: str, version: str, output: str, log: Path) -> BuildError:
     """The error for a failed download, from pip's own words."""
-    from cyprof.build.project.environment import network_failed, pip_complaint
-
     own = f"Name a folder with them: --package {name}=PATH."
     if network_failed(output):
         return BuildError(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cyprof.build.cache import Cache
+from cyprof.files import write_own
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,7 @@ def remember(cache: Cache, project: str, settings: Settings) -> None:
     """Keeps the settings for later builds of `project`, a path or a distribution's name."""
     path = _file(cache, project)
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    draft.write_text(json.dumps(asdict(settings)), encoding="utf-8")
-    draft.replace(path)
+    write_own(path, json.dumps(asdict(settings)))
 
 
 def recall(cache: Cache, project: str) -> Settings:
