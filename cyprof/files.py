@@ -21,6 +21,19 @@ def write_bytes(path: Path, data: bytes) -> None:
         ) from error
 
 
+def check_place(path: Path) -> None:
+    """Raises, before anything is run, the RenderError that `write_bytes` could only raise afterwards."""
+    folder = path.parent
+    if path.is_dir():
+        raise RenderError(f"{path} is a folder.", "Name a file to write.")
+    if not folder.is_dir():
+        raise RenderError(f"The folder {folder} does not exist.", "Make it first, or name another.")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise RenderError(f"{path} cannot be written: permission denied.", "Name another file.")
+    if not path.exists() and not os.access(folder, os.W_OK):
+        raise RenderError(f"The folder {folder} cannot be written: permission denied.", "Name another place.")
+
+
 def write_own(path: Path, text: str) -> None:
     """Writes a file of cyprof's own into a folder that is there. Raises OSError."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")

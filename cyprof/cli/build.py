@@ -67,7 +67,7 @@ def _parser() -> Parser:
     parser = Parser(
         "build",
         "Builds a project with its own build system, and with probes in its Cython modules. Its folder and what is installed\n"
-        "stay as they are; `--package` of the other commands uses the build. What is unchanged is not built again.",
+        "stay as they are; --package of the other commands uses the build. What is unchanged is not built again.",
         [
             "cyprof build .                                       the project in this folder",
             "cyprof build cymem                                   what is installed, from its source distribution",

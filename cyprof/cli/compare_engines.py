@@ -8,7 +8,7 @@ from .. import render
 from ..collect.engines import record_with_all
 from ..errors import UsageError
 from ..view import engine_table
-from .options import add_general, add_recording, add_target, record_options, view_options
+from .options import add_general, add_patterns, add_recording, add_target, record_options, view_options
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -33,17 +33,16 @@ def _parser() -> Parser:
     parser = Parser(
         "compare-engines",
         "Runs a program three times, with probes, under cProfile and under line_profiler, and prints what each says of its\n"
-        "functions, and why they differ. Only the first run gets its input and shows its output.",
+        "functions, and why they differ. Only the first run gets its input and shows its output, and the recording options\n"
+        "are for that run.",
         [
             "cyprof compare-engines train.py",
             "cyprof compare-engines train.py --only 'trainer.*' -- --epochs 1",
         ],
     )
-    add_target(parser)
+    add_target(parser, recorded="")
     add_recording(parser)
-    group = parser.add_argument_group("what is shown", "PATTERN is a module, a function's name, or module:name.")
-    group.add_argument("--only", action="append", metavar="PATTERN", help="only functions that match")
-    group.add_argument("--hide", action="append", metavar="PATTERN", help="leave functions out")
+    group = add_patterns(parser, "only functions that match")
     group.add_argument("--all", action="store_true", dest="everything", help="functions that are not the program's own, too")
     add_general(parser)
     return parser

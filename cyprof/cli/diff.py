@@ -89,7 +89,7 @@ def _parser() -> Parser:
             "cyprof diff 'before-*.cyprof' 'after-*.cyprof'      several recordings a side",
             'cyprof diff "train.py --stage cdef" "train.py --stage adam" --runs 5 -- --epochs 1',
             "cyprof diff old.py new.py --runs 5 -o diff.html",
-            "cyprof diff old.py new.py --runs 5 --fail-on slower=10%   exit code 1 when a function is",
+            "cyprof diff old.py new.py --runs 5 --fail-on slower=10%   for continuous integration",
         ],
         operand="A B [C ...]",
     )
@@ -100,6 +100,6 @@ def _parser() -> Parser:
     parser.add_argument("--lines", action="store_true", help="compare lines as well")
     add_recording(parser)
     add_selection(parser)
-    parser.add_argument("--top", type=positive, metavar="N", help="the first N rows")
+    parser.add_argument("--top", type=positive, metavar="N", help="only the first N rows")
     add_general(parser)
     return parser

@@ -35,7 +35,7 @@ def _parser() -> Parser:
             "cyprof doctor                                the environment",
             "cyprof doctor train.py                       and the extension modules in the script's folder",
             "cyprof doctor numpy                          and those of an installed distribution",
-            "cyprof doctor . --check --quiet              for CI: exit code 1 when tracing was left on",
+            "cyprof doctor . --check --quiet              for continuous integration",
         ],
         operand="[SCRIPT | FOLDER | NAME]",
     )

@@ -44,7 +44,7 @@ def _parser() -> Parser:
             "cyprof graph train.py -o graph.png --style pycallgraph2",
         ],
     )
-    add_output(parser, f"the picture; its suffix says which kind: {' '.join(render.suffixes('graph'))} (default: {_DEFAULT})")
+    add_output(parser, f"the file to write; its suffix says what: {' '.join(render.suffixes('graph'))} (default: {_DEFAULT})")
     add_style(parser)
     add_format(parser, render.formats("graph"))
     add_target(parser)

@@ -46,7 +46,7 @@ def _parser() -> Parser:
     )
     add_output(parser, f"write a file in place of the table: {' '.join(render.suffixes('lines'))}")
     add_format(parser, render.formats("lines"))
-    add_target(parser)
+    add_target(parser, recorded="a FILE.cyprof recorded by cyprof run --lines, ")
     add_engine(parser, "line_profiler")
     add_recording(parser)
     add_selection(parser)

@@ -19,13 +19,13 @@ COMMANDS = {
     "lines": "hits and time of each line of the Cython functions",
     "stats": "table of functions, as pstats prints it",
     "run": "record only, and look later",
-    "build": "build a project or an installed package with probes",
     "export": "write a recorded run for another tool",
-    "doctor": "what can be profiled here, and what mends the rest; is tracing left on?",
-    "cache": "what was built: list, size, clear, limit",
-    "compare-engines": "the probes, cProfile and line_profiler on one program, side by side",
-    "bench": "variants of one computation, side by side, and why one is slower",
     "diff": "what became faster or slower, and what is noise",
+    "bench": "variants of one computation, side by side, and why one is slower",
+    "compare-engines": "the probes, cProfile and line_profiler on one program, side by side",
+    "build": "build a project or an installed package with probes",
+    "cache": "what was built: list, size, clear, limit",
+    "doctor": "what can be profiled here, what mends the rest, and where tracing was left on",
 }
 
 _HELP = """\

@@ -53,9 +53,9 @@ def days(text: str) -> float:
     return float(found[1])
 
 
-def add_target(parser: Parser) -> None:
-    """-m and -c, the other forms of TARGET."""
-    group = parser.add_argument_group("TARGET is a script, a recorded FILE.cyprof, a FILE.prof of cProfile's, or")
+def add_target(parser: Parser, recorded: str = "a recorded FILE.cyprof, a FILE.prof of cProfile's, ") -> None:
+    """-m and -c, the other forms of TARGET. `recorded` names the files that the command takes in place of a program."""
+    group = parser.add_argument_group(f"TARGET is a script, {recorded}or")
     group.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     group.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
 
@@ -97,18 +97,25 @@ def add_recording(parser: Parser) -> None:
     group.add_argument("--package", action="append", metavar="NAME[=PATH]", help=package)
 
 
+def add_patterns(parser: Parser, only: str) -> ArgumentContainer:
+    """--only and --hide, and the group they stand in."""
+    meaning = "PATTERN is a module, a function's name, or module:name, in which * and ? fit anything."
+    group = parser.add_argument_group("what is shown", meaning)
+    group.add_argument("--only", action="append", metavar="PATTERN", help=only)
+    group.add_argument("--hide", action="append", metavar="PATTERN", help="leave functions out that match")
+    return group
+
+
 def add_selection(parser: Parser) -> None:
     """Which functions are shown."""
-    group = parser.add_argument_group(
-        "what is shown", "PATTERN is a module, a function's name, or module:name, in which * and ? fit anything."
+    group = add_patterns(parser, "only Python and Cython functions that match")
+    group.add_argument(
+        "--show", action="append", metavar="PATTERN", help="keep functions that match, however small their share"
     )
-    group.add_argument("--only", action="append", metavar="PATTERN", help="only Python and Cython functions that match")
-    group.add_argument("--hide", action="append", metavar="PATTERN", help="leave functions out")
-    group.add_argument("--show", action="append", metavar="PATTERN", help="keep functions, however small their share")
     least = "leave out functions of others that take less of the time (default: 0.5)"
     group.add_argument("--min-share", type=percent, default=0.5, metavar="PERCENT", help=least)
     group.add_argument("--all", action="store_true", dest="everything", help="leave nothing out")
-    group.add_argument("--threads", action="store_true", help="show threads apart")
+    group.add_argument("--threads", action="store_true", help="show processes and threads apart")
 
 
 def add_table(parser: Parser) -> None:
@@ -116,7 +123,7 @@ def add_table(parser: Parser) -> None:
     group = parser.add_argument_group("the table")
     columns = f"one of {', '.join(SORTS)} (default: self)"
     group.add_argument("--sort", choices=list(SORTS), default="self", metavar="COLUMN", help=columns)
-    add_top(group, "the first N rows")
+    add_top(group, "only the first N rows")
 
 
 def add_top(parser: ArgumentContainer, meaning: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import RenderError, UsageError
+from ..errors import UsageError
+from ..files import check_place
 from ..model import Profile
 from ..store import SUFFIX, save
 from ..view import ViewOptions
@@ -21,7 +22,8 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     if session.target.kind == "saved":
         raise UsageError(f"{session.target.value} is a recording already.", f"Look at it: cyprof graph {session.target.value}")
     path = session.output or session.default_output(SUFFIX)
-    _check(path)
+    _check_suffix(path)
+    check_place(path)
 
     def keep(profile: Profile, options: ViewOptions) -> None:
         del options
@@ -31,22 +33,12 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     return session.run(keep, lines=session.options.lines)
 
 
-def _check(path: Path) -> None:
-    """Raises, before anything is run, what would only be found out afterwards."""
-    import os
-
+def _check_suffix(path: Path) -> None:
     if not path.name.lower().endswith(SUFFIX):
         raise UsageError(
             f"{path} cannot be written: a recording ends in {SUFFIX}.",
             f"Name it so, and make other files of it afterwards: cyprof export FILE{SUFFIX} -o {path}",
         )
-    place = path if path.exists() else path.parent
-    if path.is_dir():
-        raise RenderError(f"{path} is a folder.", "Name a file to write.")
-    if not place.exists():
-        raise RenderError(f"The folder {place} does not exist.", "Make it first, or name another.")
-    if not os.access(place, os.W_OK):
-        raise RenderError(f"{place} cannot be written: permission denied.", "Name another place.")
 
 
 def _parser() -> Parser:
@@ -61,7 +53,7 @@ def _parser() -> Parser:
     )
     add_output(parser, f"the recording, FILE{SUFFIX} (default: named after the program)")
     parser.add_argument("--lines", action="store_true", help="record lines as well, for cyprof lines")
-    add_target(parser)
+    add_target(parser, recorded="")
     add_recording(parser)
     add_general(parser)
     return parser

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import pkgutil
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import RenderError, UsageError
-from ..files import write_bytes
+from ..files import check_place, write_bytes
 from ..view import ViewOptions
 
 Render = Callable[[Any, ViewOptions], bytes]
@@ -133,15 +132,7 @@ def check_output(path: Path, group: str | None = None, form: str | None = None) 
     """Raises, before anything is run, what `write` could only say afterwards: UsageError for a suffix or format that the
     group does not write, RenderError for a place that cannot be written, and for a package that is missing."""
     check_needs(find(path, group, form))
-    folder = path.parent
-    if path.is_dir():
-        raise RenderError(f"{path} is a folder.", "Name a file to write.")
-    if not folder.is_dir():
-        raise RenderError(f"The folder {folder} does not exist.", "Make it first, or name another.")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise RenderError(f"{path} cannot be written: permission denied.", "Name another file.")
-    if not path.exists() and not os.access(folder, os.W_OK):
-        raise RenderError(f"The folder {folder} cannot be written: permission denied.", "Name another place.")
+    check_place(path)
 
 
 def check_needs(found: Renderer) -> None:
