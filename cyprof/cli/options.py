@@ -102,16 +102,15 @@ def add_patterns(parser: Parser, only: str) -> ArgumentContainer:
     meaning = "PATTERN is a module, a function's name, or module:name, in which * and ? fit anything."
     group = parser.add_argument_group("what is shown", meaning)
     group.add_argument("--only", action="append", metavar="PATTERN", help=only)
-    group.add_argument("--hide", action="append", metavar="PATTERN", help="leave functions out that match")
+    group.add_argument("--hide", action="append", metavar="PATTERN", help="leave out functions that match")
     return group
 
 
 def add_selection(parser: Parser) -> None:
     """Which functions are shown."""
     group = add_patterns(parser, "only Python and Cython functions that match")
-    group.add_argument(
-        "--show", action="append", metavar="PATTERN", help="keep functions that match, however small their share"
-    )
+    kept = "keep functions that match, however small their share"
+    group.add_argument("--show", action="append", metavar="PATTERN", help=kept)
     least = "leave out functions of others that take less of the time (default: 0.5)"
     group.add_argument("--min-share", type=percent, default=0.5, metavar="PERCENT", help=least)
     group.add_argument("--all", action="store_true", dest="everything", help="leave nothing out")
