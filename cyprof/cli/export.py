@@ -40,8 +40,8 @@ def _parser() -> Parser:
     kinds = "\n".join(f"  {one.suffix:<16} {one.name:<11} {one.description}" for one in render.renderers("export"))
     parser = Parser(
         "export",
-        "Writes a recorded run, or a FILE.prof of cProfile's, for another tool. The suffix of the file, or --format NAME, says\n"
-        f"what is written:\n\n{kinds}",
+        "Writes a recorded run, or a FILE.prof of cProfile's, for another tool. The suffix of the file, or --format NAME,\n"
+        f"says what is written:\n\n{kinds}",
         [
             "cyprof run train.py -o run.cyprof",
             "cyprof export run.cyprof -o run.prof                 then: python -m pstats run.prof, or snakeviz run.prof",
