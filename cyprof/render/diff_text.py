@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..view import ViewOptions
 from ..view.compare import Comparison, LineChange, line_changes
 from ..view.compare import words as say
-from ..view.units import time_text, visible
+from ..view.units import visible
 from .line_sources import source_text_of
 from .registry import renderer
 from .styled import Line, joined, wrapped
@@ -29,12 +29,12 @@ def diff_text(found: Sequence[Comparison], options: ViewOptions, width: int = 0,
     for number, one in enumerate(found):
         if number:
             lines += [[], []]
-        lines += _table(one, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[min(number + 1, 25)], options, width)
+        lines += _table(one, number + 1, options, width)
     return joined(lines, color)
 
 
-def _table(found: Comparison, letter: str, options: ViewOptions, width: int) -> list[Line]:
-    head = [say.side_text("A", found.before), say.side_text(letter, found.after), "", say.pace_text(found)]
+def _table(found: Comparison, number: int, options: ViewOptions, width: int) -> list[Line]:
+    head = [say.side_text(0, found.before), say.side_text(number, found.after), "", say.pace_text(found)]
     lines: list[Line] = [row for text in head for row in wrapped([("", text)], width, 3)]
     lines.append([])
     rows = found.rows if options.top is None else found.rows[: options.top]
@@ -45,7 +45,7 @@ def _table(found: Comparison, letter: str, options: ViewOptions, width: int) -> 
         for row, label in zip(rows, labels, strict=False)
     ]  # fmt: skip
     styles = [_STYLES.get(row.change or row.verdict, "") if row.verdict != "absorbed" else "cyan" for row in rows]
-    lines += _grid(["calls", "self", "total", "ratio", "verdict", "function", "kind"], cells, styles)
+    lines += _grid(say.COLUMNS, cells, styles)
     lines.append([])
     notes = [f"{row.title}: {row.why}." for row in rows if row.why and row.verdict != "same"]
     changed = line_changes(found, source_text_of)
@@ -62,35 +62,34 @@ def _line_table(changed: list[LineChange], shuffled: bool) -> list[Line]:
         return [[("", f"Of {len(changed)} lines none changed by more than noise does{'' if shuffled else ' in so few runs'}.")]]
     cells = [
         [
-            say.change_text(*("" if hits is None else f"{hits:,}" for hits in (line.before_hits, line.after_hits))),
-            say.change_text(*("" if ns is None else time_text(ns) for ns in (line.before_ns, line.after_ns))),
+            say.hits_text(line),
+            say.line_self_text(line),
             say.ratio_text(line.ratio),
             line.change,
             line.function.name,
-            say.change_text(*(str(number or "") for number in (line.before_line, line.after_line))),
+            say.line_number_text(line),
             _cut(visible(line.text.strip())),
         ]
         for line in kept
     ]
     styles = [_STYLES.get(line.change, "") for line in kept]
-    return _grid(["hits", "self", "ratio", "verdict", "function", "line", "source"], cells, styles)
+    return _grid(say.LINE_COLUMNS, cells, styles)
 
 
-def _grid(names: list[str], cells: list[list[str]], styles: list[str]) -> list[Line]:
+def _grid(names: Sequence[str], cells: list[list[str]], styles: list[str]) -> list[Line]:
     """A table with numbers to the right and words to the left."""
     if not cells:
         return []
-    left = {"verdict", "function", "kind", "source"}
     widths = [max(len(name), *(len(row[column]) for row in cells)) for column, name in enumerate(names)]
 
     def line(row: list[str], style: str) -> Line:
         found: Line = []
         for name, text, size in zip(names, row, widths, strict=True):
-            padded = text.ljust(size) if name in left else text.rjust(size)
+            padded = text.ljust(size) if name in say.WORD_COLUMNS else text.rjust(size)
             found.append((style if name in ("ratio", "verdict", "function") or style == "bold" else "", f"{padded}  "))
         return found
 
-    return [line(names, "bold"), *(line(row, style) for row, style in zip(cells, styles, strict=True))]
+    return [line(list(names), "bold"), *(line(row, style) for row, style in zip(cells, styles, strict=True))]
 
 
 def _cut(text: str) -> str:

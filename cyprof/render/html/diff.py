@@ -7,12 +7,9 @@ from collections.abc import Iterable
 from ...view import ViewOptions
 from ...view.compare import Comparison, LineChange, Row, line_changes
 from ...view.compare import words as say
-from ...view.units import time_text
 from ..line_sources import source_text_of
 from ..registry import renderer
 from .page import filled, template, text
-
-_LEFT = {"verdict", "function", "kind", "source"}
 
 
 @renderer(".html", description="the tables as a page that works offline", groups=("diff",))
@@ -24,21 +21,21 @@ def diff_bytes(found: tuple[Comparison, ...], options: ViewOptions) -> bytes:
         template("diff.html"),
         TITLE=text(" → ".join(names)),
         STYLE=template("page.css"),
-        SECTIONS="\n".join(_section(one, "BCDEFGHIJKLMNOPQRSTUVWXYZ"[min(number, 24)]) for number, one in enumerate(found)),
+        SECTIONS="\n".join(_section(one, number) for number, one in enumerate(found, 1)),
         MEANINGS="".join(f"<dt>{word}</dt><dd>{text(meaning)}</dd>" for word, meaning in say.MEANINGS.items()),
     )
     return page.encode("utf-8", errors="replace")
 
 
-def _section(found: Comparison, letter: str) -> str:
+def _section(found: Comparison, number: int) -> str:
     labels = say.labels(found)
     rows = "\n".join(_row(row, label) for row, label in zip(found.rows, labels, strict=True))
     changed = line_changes(found, source_text_of)
     return (
         f"<section><h1>{text(found.before.side.name)} → {text(found.after.side.name)}</h1>"
-        f"<p>{text(say.side_text('A', found.before))}<br>{text(say.side_text(letter, found.after))}</p>"
+        f"<p>{text(say.side_text(0, found.before))}<br>{text(say.side_text(number, found.after))}</p>"
         f"<p>{text(say.pace_text(found))}</p>"
-        f"{_table(['calls', 'self', 'total', 'ratio', 'verdict', 'function', 'kind'], rows)}"
+        f"{_table(say.COLUMNS, rows)}"
         f"{_lines(changed)}"
         f"<ul>{''.join(f'<li>{text(note)}</li>' for note in (say.summary_text(found), *found.notes))}</ul></section>"
     )
@@ -50,7 +47,7 @@ def _table(names: Iterable[str], rows: str) -> str:
 
 
 def _class(name: str) -> str:
-    return ' class="left"' if name in _LEFT else ""
+    return ' class="left"' if name in say.WORD_COLUMNS else ""
 
 
 def _row(row: Row, label: str) -> str:
@@ -67,15 +64,13 @@ def _lines(changed: list[LineChange]) -> str:
     if not changed:
         return ""
     rows = "\n".join(_line(line) for line in changed)
-    return f"<h2>Lines</h2>{_table(['hits', 'self', 'ratio', 'verdict', 'function', 'line', 'source'], rows)}"
+    return f"<h2>Lines</h2>{_table(say.LINE_COLUMNS, rows)}"
 
 
 def _line(line: LineChange) -> str:
-    hits = say.change_text(*("" if count is None else f"{count:,}" for count in (line.before_hits, line.after_hits)))
-    own = say.change_text(*("" if ns is None else time_text(ns) for ns in (line.before_ns, line.after_ns)))
-    number = say.change_text(*(str(place or "") for place in (line.before_line, line.after_line)))
     return (
-        f'<tr class="{line.change}"><td>{hits}</td><td>{own}</td><td>{text(say.ratio_text(line.ratio))}</td>'
+        f'<tr class="{line.change}"><td>{say.hits_text(line)}</td><td>{say.line_self_text(line)}</td>'
+        f"<td>{text(say.ratio_text(line.ratio))}</td>"
         f'<td class="left verdict">{text(say.VERDICTS[line.change])}</td><td class="left">{text(line.function.name)}</td>'
-        f'<td>{number}</td><td class="left"><code>{text(line.text)}</code></td></tr>'
+        f'<td>{say.line_number_text(line)}</td><td class="left"><code>{text(line.text)}</code></td></tr>'
     )

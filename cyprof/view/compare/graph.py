@@ -39,7 +39,7 @@ def change_graph(found: Comparison) -> Graph:
         footer.append("A box without an arrow is reached through functions that are left out.")
     return Graph(
         title=f"{shorten(visible(found.before.side.name), 40)} → {shorten(visible(found.after.side.name), 40)}",
-        subtitle=(side_text("A", found.before), side_text("B", found.after)),
+        subtitle=(side_text(0, found.before), side_text(1, found.after)),
         nodes=tuple(nodes),
         edges=tuple(edges),
         clusters=_clusters(found),

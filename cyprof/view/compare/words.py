@@ -7,6 +7,7 @@ from statistics import median
 from ..file_names import file_names
 from ..table import kind_text, row_label
 from ..units import shorten, time_text, visible
+from .lines import LineChange
 from .sides import Runs
 from .table import Comparison, Ratio, Row
 
@@ -28,6 +29,15 @@ MEANINGS = {
     "moved": "written in another language or module, matched by its name; or its time is shown in a callee now",
     "absorbed": "its self time rose by what a callee had that no probe sees any more: nothing became slower",
 }
+COLUMNS = ("calls", "self", "total", "ratio", "verdict", "function", "kind")
+LINE_COLUMNS = ("hits", "self", "ratio", "verdict", "function", "line", "source")
+WORD_COLUMNS = frozenset({"verdict", "function", "kind", "source"})
+"""The columns that hold words, and begin at their left; the others hold numbers."""
+
+
+def letter(number: int) -> str:
+    """What a side is called: A is the first, number 0."""
+    return chr(ord("A") + min(number, 25))
 
 
 def verdict_text(row: Row) -> str:
@@ -69,6 +79,21 @@ def total_text(row: Row) -> str:
     return change_text(*(time_text(side.total_ns) if side else "" for side in (row.before, row.after)))
 
 
+def hits_text(line: LineChange) -> str:
+    """Hits of a line on both sides."""
+    return change_text(*("" if hits is None else f"{hits:,}" for hits in (line.before_hits, line.after_hits)))
+
+
+def line_self_text(line: LineChange) -> str:
+    """Self time of a line on both sides."""
+    return change_text(*("" if ns is None else time_text(ns) for ns in (line.before_ns, line.after_ns)))
+
+
+def line_number_text(line: LineChange) -> str:
+    """Where a line is on both sides."""
+    return change_text(*(str(number or "") for number in (line.before_line, line.after_line)))
+
+
 def labels(found: Comparison) -> list[str]:
     """For each row `filename:lineno(function)`, or the title of a folded group."""
     names = file_names(row.function.file for row in found.rows if row.function)
@@ -80,14 +105,14 @@ def kind_of(row: Row) -> str:
     return kind_text(row.function) if row.function else "folded"
 
 
-def side_text(letter: str, runs: Runs) -> str:
+def side_text(number: int, runs: Runs) -> str:
     """`A  train.py: 5 runs, median 2.31 s (2.28 s to 2.60 s)`."""
     walls = sorted(profile.run.wall_ns for profile in runs.side.profiles)
     name = shorten(visible(runs.side.name), 70)
     if len(walls) == 1:
-        return f"{letter}  {name}: 1 run, {time_text(walls[0])}"
+        return f"{letter(number)}  {name}: 1 run, {time_text(walls[0])}"
     spread = f"({time_text(walls[0])} to {time_text(walls[-1])})"
-    return f"{letter}  {name}: {len(walls)} runs, median {time_text(median(walls))} {spread}"
+    return f"{letter(number)}  {name}: {len(walls)} runs, median {time_text(median(walls))} {spread}"
 
 
 def pace_text(found: Comparison) -> str:
