@@ -79,6 +79,9 @@ def test_cprofile_counts_every_kind_exactly(kinds: subprocess.CompletedProcess[s
         "kinds.pyx:90(one_line)": "5",
         "kinds.pyx:93(factorial)": "6/1",
         "kinds.pyx:101(main)": "1",
+        "kinds.pyx:128(decided[int])": "1",
+        "kinds.pyx:128(decided[double])": "1",
+        "kinds.pyx:147(assigned_below)": "1",
     }
 
 

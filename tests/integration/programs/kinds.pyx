@@ -19,37 +19,6 @@ def fused(number x, list unused):
     return x + 1  # hits 2
 
 
-def decided(number x):
-    if number is int:  # hits 2
-        return x  # hits 1
-    elif number is double:  # hits 1
-        x += 1  # hits 1
-    if 0:  # hits 1
-        x = 1  # hits 0
-    elif x > 9:  # hits 1
-        x = 2  # hits 0
-    elif not 1:  # hits 1
-        x = 3  # hits 0
-    elif x > 8:  # hits 1
-        x = 4  # hits 0
-    elif True:  # hits 1
-        x = 5  # hits 1
-    assert 1  # hits 1
-    return x  # hits 1
-
-
-def assigned_below(value):
-    text = (  # hits 1
-        "one"
-        "two")
-    first, second = (  # hits 1
-        value, text)
-    third = fourth = value.real = (  # hits 1
-        first,
-        second)
-    return third, fourth  # hits 1
-
-
 cpdef int both(int x) except -1:
     if x > 5:  # hits 3
         raise ValueError(x)  # hits 1
@@ -154,3 +123,34 @@ def main():
     decided(1.5)
     return (results, base.prop, Base.fixed(), Plain().method(), fused(1, []), fused(1.5, []), twice(1), twice(<double>2.0),
             unprofiled(3.0), bound(1, 2, 3), factorial(6), base.size())
+
+
+def decided(number x):
+    if number is int:  # hits 2
+        return x  # hits 1
+    elif number is double:  # hits 1
+        x += 1  # hits 1
+    if 0:  # hits 1
+        x = 1  # hits 0
+    elif x > 9:  # hits 1
+        x = 2  # hits 0
+    elif not 1:  # hits 1
+        x = 3  # hits 0
+    elif x > 8:  # hits 1
+        x = 4  # hits 0
+    elif True:  # hits 1
+        x = 5  # hits 1
+    assert 1  # hits 1
+    return x  # hits 1
+
+
+def assigned_below(value):
+    text = (  # hits 1
+        "one"
+        "two")
+    first, second = (  # hits 1
+        value, text)
+    third = fourth = value.real = (  # hits 1
+        first,
+        second)
+    return third, fourth  # hits 1
