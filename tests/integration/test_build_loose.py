@@ -304,6 +304,6 @@ def test_builds_without_a_network(tmp_path: Path) -> None:
     if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode:
         pytest.skip("no new network namespace here")
     script = write(tmp_path, {"main.py": "import off\nprint(off.f())", "off.pyx": "def f():\n    return 1\n"})
-    code = f"import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}]\nfrom pathlib import Path\nfrom build_support import Bench\nprint(Bench(Path({str(tmp_path / 'cache')!r})).output(Path({str(script)!r})))"  # fmt: skip  # noqa: E501
+    code = f"import sys; sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]\nfrom pathlib import Path\nfrom build_support import Bench\nprint(Bench(Path({str(tmp_path / 'cache')!r})).output(Path({str(script)!r})))"  # fmt: skip  # noqa: E501
     done = subprocess.run(["unshare", "-rn", sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "['1', 'loaded off']", done.stderr

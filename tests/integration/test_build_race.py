@@ -25,13 +25,13 @@ manifest = {"extension": "m.so", "report": "m.json", "numpy": "", "files": {}, "
 
 _RACER = """
 import pathlib, sys, time
-from types import SimpleNamespace
 from cyprof.build import loose
 from cyprof.build.modules import Source
+from cyprof.cython.hook import ProbeOptions
 root, rounds = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 loose._WORKER = root / "fake_worker.py"
 loose._OWN_SOURCES = ()
-options = SimpleNamespace(lines=False, only=(), without=())
+options = ProbeOptions()
 for number in range(rounds):
     gate = root / f"gate{number}"
     (root / f"ready{number}-{sys.argv[3]}").touch()

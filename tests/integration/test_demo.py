@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("demo")]
+pytestmark = pytest.mark.every_python
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 EPOCHS, BATCH = 1, 125

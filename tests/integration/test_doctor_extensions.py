@@ -48,7 +48,6 @@ BUILDS = {
     "bare": ("lines", ["-s", TRACE]),
     "limited": ("plain", ["-DPy_LIMITED_API=0x030b0000"]),
 }  # fmt: skip
-pytestmark = pytest.mark.xdist_group("doctor_extensions")  # they share what is built
 
 
 def translate(folder: Path, name: str, text: str) -> None:

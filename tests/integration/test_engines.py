@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from recording import PROGRAMS
 
-pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("engines")]
+pytestmark = pytest.mark.every_python
 
 BLIND = sys.version_info[:2] == (3, 12)
 OLD = sys.version_info[:2] < (3, 12)

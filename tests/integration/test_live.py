@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from recording import PROGRAMS
 
-pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("live")]
+pytestmark = pytest.mark.every_python
 
 BLOCK = """
 import cyprof

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from recording import Recording, record
 
-pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("calls")]
+pytestmark = pytest.mark.every_python
 
 
 @pytest.fixture(scope="module")

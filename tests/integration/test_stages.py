@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("stages")
-
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 BATCH = 500
 U, V = 4000 // BATCH, 1000 // BATCH
