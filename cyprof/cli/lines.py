@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import render
+from ..errors import UsageError
 from ..model import Profile
 from ..view import ViewOptions
 from .options import add_engine, add_format, add_general, add_output, add_recording, add_selection, add_target, add_top
@@ -17,6 +18,8 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
     stock = session.engine == "line_profiler"
+    if session.options.no_lines:
+        raise UsageError("cyprof lines shows lines, and --no-lines records none.", "For functions alone: cyprof stats TARGET.")
     group = "line_profiler" if stock else "lines"
     path = session.output_in(group, session.stem)
 

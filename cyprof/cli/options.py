@@ -91,6 +91,8 @@ def add_recording(parser: Parser) -> None:
     group.add_argument("--clock", choices=CLOCKS, default="auto", help=meaning)
     again = "run the program a second time, its output thrown away, without the probes whose own cost leaves times open"
     group.add_argument("--calibrate", action="store_true", help=again)
+    functions = "record functions only, as graph and stats do: line probes make loops slower"
+    group.add_argument("--no-lines", action="store_true", help=functions)
     alone = "record the program's own process only, none that it starts"
     group.add_argument("--no-children", action="store_false", dest="children", help=alone)
     package = "see into an installed package too, or into the project at PATH: it is built with probes, once"
@@ -142,7 +144,7 @@ def record_options(options: Namespace, *, lines: bool, progress: bool, silent: b
     """How the options want a run recorded."""
     return RecordOptions(
         clock=getattr(options, "clock", "auto"),
-        lines=lines,
+        lines=lines and not options.no_lines,
         only=tuple(getattr(options, "only", None) or ()),
         progress=progress,
         calibrate=getattr(options, "calibrate", False),

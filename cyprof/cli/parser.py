@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 from ..errors import UsageError
 from ..target import Target
 
-_NOT_YET = ("--no-lines",)
-
 _ELSEWHERE = {
     "--sort": "cyprof stats",
     "--top": "cyprof stats and cyprof lines",
@@ -92,8 +90,6 @@ class Parser(argparse.ArgumentParser):
         """For words that are no options of ours: most likely the program's, which belong behind `--`."""
         word = parts.foreign[0]
         name = word.partition("=")[0]
-        if name in _NOT_YET:
-            return UsageError(f"{name} is not supported yet.", f"Leave it out; {self.prog} --help lists what there is.")
         what = f"{self.prog} has no option {name}." if word.startswith("-") else f"{self.prog} takes one {self.operand}."
         if name in _ELSEWHERE and name not in self.takes_value():
             return UsageError(what, f"It belongs to {_ELSEWHERE[name]}; see {self.prog} --help.")

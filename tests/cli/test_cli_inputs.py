@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Sequence[str], int, Sequence[str]]] = {
     "both sides": (["stats", "prog.py", "-v", "--", "-w"], 2, ["cyprof stats prog.py -- -v -w"]),
     "misspelt option": (["stats", "prog.py", "--sorted", "name"], 2, ["no option --sorted", "did you mean --sort?"]),
     "option before the target": (["stats", "--srt", "x", "prog.py"], 2, ["no option --srt", "Did you mean --sort?"]),
-    "not yet": (["graph", "prog.py", "--no-lines"], 2, ["--no-lines is not supported yet"]),
+    "lines without lines": (["lines", "prog.py", "--no-lines"], 2, ["--no-lines records none", "cyprof stats TARGET"]),
     "no target": (["graph"], 2, ["no TARGET was given"]),
     "target behind --": (["graph", "--", "prog.py"], 2, ["no TARGET was given"]),
     "two targets": (["graph", "-m", "runs", "-c", "1"], 2, ["there is one program to run"]),
