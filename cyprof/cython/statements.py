@@ -16,26 +16,20 @@ What is written for text.py, which numbers it per function:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from .nodes import Before, StandIn, has_file, nodes_below, replaced, wrap_method
 from .text import Place
 
-# Statements that run nothing of their author's, or stand only for what is inside them
+# Statements that run nothing of their author's, or stand only for what is inside them.
 _NOT_STATEMENTS = {
     *("StatNode", "CDefExternNode", "CStructOrUnionDefNode", "CppClassNode", "CEnumDefNode", "CTypeDefNode", "CFuncDefNode"),
     *("PropertyNode", "CPropertyNode", "GlobalNode", "NonlocalNode", "CImportStatNode", "FromCImportStatNode"),
-    *(
-        "OverrideCheckNode",
-        "GILExitNode",
-        "EnsureGILNode",
-        "CriticalSectionExitNode",
-        "CythonLockExitNode",
-        "CnameDecoratorNode",
-    ),
-    *("StarExceptSetExceptionNode", "StarExceptTestSetupNode", "StarExceptPrepAndReraiseNode", "SwitchCaseNode"),
+    *("OverrideCheckNode", "GILExitNode", "EnsureGILNode", "CriticalSectionExitNode", "CythonLockExitNode"),
+    *("CnameDecoratorNode", "StarExceptSetExceptionNode", "StarExceptTestSetupNode", "StarExceptPrepAndReraiseNode"),
+    "SwitchCaseNode",
 }
 _LOOPS = {"_ForInStatNode", "ForInStatNode", "AsyncForStatNode", "ForFromStatNode", "ParallelRangeNode", "WhileStatNode"}
 _BLOCKS = ("TryExceptStatNode", "TryFinallyStatNode")
@@ -285,13 +279,11 @@ def _replaced_cases(statements: Statements, node: Any) -> Iterator[None]:
     if tested:
         nothing = Nodes.StatListNode(node.pos, stats=[])
         clause = Before(clause or nothing, lambda code: _mark_all(code, [case.pos for case in tested]))
-    old = [case.body for case in node.cases]
-    for case, body in zip(node.cases, bodies, strict=True):
-        case.body = body
-    with replaced(node, else_clause=clause):
+    with ExitStack() as stack:
+        for case, body in zip(node.cases, bodies, strict=True):
+            stack.enter_context(replaced(case, body=body))
+        stack.enter_context(replaced(node, else_clause=clause))
         yield
-    for case, body in zip(node.cases, old, strict=True):
-        case.body = body
 
 
 def _statement_classes() -> list[Any]:
