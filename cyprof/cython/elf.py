@@ -19,6 +19,7 @@ _MOST_SECTIONS = 10_000
 _MOST_SYMBOLS = 500_000
 _MOST_UNITS = 2_000
 _PATIENCE = 5.0
+_ASK_AGAIN = 0.05
 _LINE_TRACERS = (b"__Pyx_call_line_trace_func", b"__pyx_call_line_trace_func")
 
 
@@ -84,7 +85,8 @@ def compiled_files(path: Path) -> list[str]:
 @contextmanager
 def _limited() -> Iterator[None]:
     """Ends what takes longer than a few seconds: a damaged count can have pyelftools read entries of no length for ever. Acts
-    on the main thread only, the one that Python hands signals to."""
+    on the main thread only, the one that Python hands signals to. It asks again until it is heard: Python drops an exception
+    that is raised while a callback of the garbage collector or a destructor runs."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -93,7 +95,7 @@ def _limited() -> Iterator[None]:
         raise UnreadableBinary("its tables have no end, or are very large")
 
     earlier = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, _PATIENCE)
+    signal.setitimer(signal.ITIMER_REAL, _PATIENCE, _ASK_AGAIN)
     try:
         yield
     finally:

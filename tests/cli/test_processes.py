@@ -215,7 +215,18 @@ for n in range(10 * int(sys.argv[1])):
 
 
 def test_the_process_of_each_thread_is_told(tmp_path: Path) -> None:
-    record(tmp_path / "w", POOL, args=("fork",))
+    """Both workers take part: neither is ended before it has begun."""
+    program = """
+import multiprocessing
+import kern
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    both = context.Barrier(2)
+    with context.Pool(2, initializer=both.wait) as pool:
+        print(sum(pool.map(kern.work, [100] * 8)))
+"""
+    record(tmp_path / "w", program)
     table = cyprof(tmp_path / "w", "stats", "r.cyprof", "--threads").out
     assert "process main" in table
     assert "process ForkPoolWorker-1" in table
