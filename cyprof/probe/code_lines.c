@@ -39,8 +39,9 @@ static int read_ranges(PyCodeObject *code, line_range **found) {
         PyObject *line;
         if (!PyArg_ParseTuple(PyList_GET_ITEM(all, i), "iiO", &start, &end, &line)) break;
         if (line == Py_None) continue;
-        /* A range may be cut in two where nothing but the column changes. */
-        if (count && ranges[count - 1].end == start && ranges[count - 1].line == PyLong_AsLong(line))
+        /* A range may be cut in two where nothing but the column changes, or by the clearing up behind an exception, which is of no
+           line. */
+        if (count && ranges[count - 1].line == PyLong_AsLong(line))
             ranges[count - 1].end = end;
         else
             ranges[count++] = (line_range){start, end, (int)PyLong_AsLong(line)};
@@ -71,20 +72,45 @@ static bool is_silent(const unsigned char *code, const line_range *ranges, int c
     return false;
 }
 
-static int note_silent(python_function *function, PyCodeObject *code, const line_range *ranges, int count) {
-    PyObject *bytes = PyCode_GetCode(code);
-    function->silent = bytes ? calloc((size_t)count + 1, sizeof *function->silent) : NULL;
+static int note_silent(python_function *function, const unsigned char *code, bool all, const line_range *ranges, int count) {
+    function->silent = calloc((size_t)count + 1, sizeof *function->silent);
     if (!function->silent) {
-        Py_XDECREF(bytes);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
+        PyErr_NoMemory();
         return -1;
     }
-    bool all = is_expression_on_one_line(code, ranges, count);
     for (int i = 0; i < count; i++)
-        if (all || is_silent((const unsigned char *)PyBytes_AS_STRING(bytes), ranges, count, i))
+        if (all || is_silent(code, ranges, count, i))
             function->silent[function->silent_count++] = (code_range){ranges[i].start, ranges[i].end};
-    Py_DECREF(bytes);
     return 0;
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+static int note_loops(python_function *function, const unsigned char *code, Py_ssize_t size, const line_range *ranges, int count) {
+    function->loops = calloc((size_t)size / 2 + 1, sizeof *function->loops);
+    if (!function->loops) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (int i = 0; i < count; i++)
+        code_loops_add(function, code, (code_range){ranges[i].start, ranges[i].end}, ranges[i].line);
+    code_loop *shorter = realloc(function->loops, ((size_t)function->loop_count + 1) * sizeof *shorter);
+    if (shorter) function->loops = shorter;
+    return 0;
+}
+#else
+/* Python 3.11 reports the line again at every jump back. */
+#define note_loops(function, code, size, ranges, count) 0
+#endif
+
+static int note_bytecode(python_function *function, PyCodeObject *code, const line_range *ranges, int count) {
+    PyObject *bytes = PyCode_GetCode(code);
+    if (!bytes) return -1;
+    const unsigned char *start = (const unsigned char *)PyBytes_AS_STRING(bytes);
+    bool all = is_expression_on_one_line(code, ranges, count);
+    int failed = note_silent(function, start, all, ranges, count) ||
+                 (!all && note_loops(function, start, PyBytes_GET_SIZE(bytes), ranges, count));
+    Py_DECREF(bytes);
+    return failed ? -1 : 0;
 }
 
 /* Gives a Python function a line table from its first line to its last. 0, or -1 with an exception set. */
@@ -98,7 +124,7 @@ int code_lines_add(python_function *function, PyCodeObject *code) {
     int lines = last - code->co_firstlineno + 1;
     cyp_place *places = calloc((size_t)lines, sizeof *places);
     if (!places) PyErr_NoMemory();
-    int failed = !places || note_silent(function, code, ranges, count);
+    int failed = !places || note_bytecode(function, code, ranges, count);
     free(ranges);
     if (failed) {
         free(places);

@@ -3,19 +3,20 @@
 
 #if PY_VERSION_HEX >= 0x030C0000
 
-#define EVENT_COUNT 10
+#define EVENT_COUNT 12
 
 static PyObject *monitoring;        /* sys.monitoring */
 static PyObject *module_methods;    /* the callbacks, by name, in our module */
 static long tool = -1;
-static long events_of_tool, line_event;
+static long events_of_tool, line_event, jump_event, branch_event;
+static PyObject *disable;           /* sys.monitoring.DISABLE */
 
 static const struct {
     const char *event, *callback;
 } callbacks[EVENT_COUNT] = {
     {"PY_START", "_py_start"},   {"PY_RESUME", "_py_resume"}, {"PY_THROW", "_py_resume"},  {"PY_RETURN", "_py_return"},
     {"PY_YIELD", "_py_return"},  {"PY_UNWIND", "_py_unwind"}, {"CALL", "_c_call"},         {"C_RETURN", "_c_return"},
-    {"C_RAISE", "_c_raise"},     {"LINE", "_line"},
+    {"C_RAISE", "_c_raise"},     {"LINE", "_line"},       {"JUMP", "_jump"},          {"BRANCH", "_branch"},
 };
 
 static long event_bit(const char *name) {
@@ -60,20 +61,23 @@ int frames_init(PyObject *module) {
     monitoring = PySys_GetObject("monitoring");
     Py_XINCREF(monitoring);
     module_methods = module;
-    return monitoring ? 0 : -1;
+    disable = monitoring ? PyObject_GetAttrString(monitoring, "DISABLE") : NULL;
+    return disable ? 0 : -1;
 }
 
 static int listen(void) {
     if (take_tool()) return -1;
     events_of_tool = 0;
     line_event = event_bit("LINE");
+    jump_event = event_bit("JUMP");
+    branch_event = event_bit("BRANCH");
     for (int i = 0; i < EVENT_COUNT; i++) {
         long bit = event_bit(callbacks[i].event);
         PyObject *callback = PyObject_GetAttrString(module_methods, callbacks[i].callback);
         int failed = bit < 0 || !callback || call("register_callback", "(llO)", tool, bit, callback);
         Py_XDECREF(callback);
         if (failed) return -1;
-        if (bit != line_event) events_of_tool |= bit;
+        if (!(bit & (line_event | jump_event | branch_event))) events_of_tool |= bit;
     }
     return call("set_events", "(ll)", tool, events_of_tool);
 }
@@ -120,6 +124,13 @@ static const cyp_function *started(PyObject *const *args) {
     return threads_listening() ? functions_known((PyCodeObject *)args[0]) : NULL;
 }
 
+static long wanted_events(const python_function *function) {
+    long wanted = function->loop_count ? line_event | jump_event : line_event;
+    for (int i = 0; i < function->loop_count; i++)
+        if (function->loops[i].tests_below) wanted |= branch_event;
+    return wanted;
+}
+
 /* Line events are asked for code by code, when a function that wants them is first entered. */
 int frames_ask_for_lines(const cyp_function *function, PyObject *code) {
     if (!function->line_count || !recording.lines) return 0;
@@ -127,7 +138,7 @@ int frames_ask_for_lines(const cyp_function *function, PyObject *code) {
     long bits = have ? PyLong_AsLong(have) : -1;
     Py_XDECREF(have);
     if (bits < 0) return -1;
-    return bits & line_event ? 0 : call("set_local_events", "(lOl)", tool, code, line_event);
+    return bits & line_event ? 0 : call("set_local_events", "(lOl)", tool, code, wanted_events((const python_function *)function));
 }
 
 static PyObject *none_or_error(void) {
@@ -164,6 +175,28 @@ PyObject *frames_line_event(PyObject *self, PyObject *const *args, Py_ssize_t co
     (void)self, (void)count;
     const cyp_function *function = started(args);
     if (function) frames_line(function, NULL, (int)PyLong_AsLong(args[1]));
+    return none_or_error();
+}
+
+/* Another round of a loop on one line. Jumps that are none are not reported again. */
+PyObject *frames_jump(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    const cyp_function *function = started(args);
+    if (!function) return none_or_error();
+    const code_loop *loop = code_loops_at((const python_function *)function, (int)PyLong_AsLong(args[1]));
+    if (!loop || PyLong_AsLong(args[2]) != loop->start) return Py_NewRef(disable);
+    frames_line(function, NULL, loop->line);
+    return none_or_error();
+}
+
+/* The test behind the rounds of a `while` on one line has ended it. */
+PyObject *frames_branch(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self, (void)count;
+    const cyp_function *function = started(args);
+    if (!function) return none_or_error();
+    const code_loop *loop = code_loops_at((const python_function *)function, (int)PyLong_AsLong(args[1]));
+    if (!loop || !loop->tests_below) return Py_NewRef(disable);
+    if (PyLong_AsLong(args[2]) >= loop->end) frames_line(function, NULL, loop->line);
     return none_or_error();
 }
 

@@ -215,7 +215,7 @@ typedef PyObject *fast_function(PyObject *, PyObject *const *, Py_ssize_t);
 #define FAST(name, function) {name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL, NULL}
 #if PY_VERSION_HEX >= 0x030C0000
 extern fast_function frames_py_start, frames_py_resume, frames_py_return, frames_py_unwind, frames_c_call, frames_c_return,
-    frames_c_raise, frames_line_event;
+    frames_c_raise, frames_line_event, frames_jump, frames_branch;
 #else
 extern fast_function frames_hook_thread;
 #endif
@@ -239,6 +239,8 @@ static PyMethodDef methods[] = {
     FAST("_c_return", frames_c_return),
     FAST("_c_raise", frames_c_raise),
     FAST("_line", frames_line_event),
+    FAST("_jump", frames_jump),
+    FAST("_branch", frames_branch),
 #else
     FAST("_hook_thread", frames_hook_thread),
 #endif

@@ -182,16 +182,29 @@ void callables_attach_module(const void *address);
 /* A stretch of bytecode, in bytes. */
 typedef struct { int start, end; } code_range;
 
+/* A loop on one line: where its rounds begin, and the end of its last jump back there. */
+typedef struct {
+    int start, end, line;
+    bool expression;                /* while they are looked for: of a comprehension */
+    bool tests_below;               /* a `while` that is left by a branch behind its rounds */
+} code_loop;
+
 /* What functions_new() makes: the description of a Python function or C callable. `base` comes first. */
 typedef struct {
     cyp_function base;
     code_range *silent;             /* where a line event is no hit */
     int silent_count;
+    code_loop *loops;               /* on one line each, for Python 3.12 and later */
+    int loop_count;
 } python_function;
 
 /* code_lines.c */
 int code_lines_add(python_function *function, PyCodeObject *code);
 bool code_lines_count(const cyp_function *function, PyFrameObject *frame);
+
+/* code_loops.c */
+void code_loops_add(python_function *function, const unsigned char *code, code_range range, int line);
+const code_loop *code_loops_at(const python_function *function, int offset);
 
 /* functions.c */
 int functions_init(void);

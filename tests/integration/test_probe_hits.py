@@ -18,6 +18,7 @@ pytestmark = pytest.mark.every_python
         ("run_statements.py", ["statements.pyx"]),
         ("run_recursion.py", ["recursion.pyx"]),
         ("run_python_lines.py", ["run_python_lines.py"]),
+        ("run_one_line_loops.py", ["run_one_line_loops.py"]),
         ("run_including.py", ["including.pyx", "part.pxi", "shared.pxd"]),
     ],
 )
