@@ -2,4 +2,4 @@ from cymem.cymem import Pool
 
 pool = Pool()
 for _ in range(1000):
-    pool.alloc(1, 16)
+    pool.own_pyref(object())

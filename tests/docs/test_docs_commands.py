@@ -1,6 +1,6 @@
 """What README.md and the pages of docs/ show: each command is run as it stands there, page by page, top to bottom.
 
-A page's folder holds docs/example; that of a page about examples/ or `make` is a checkout too, in which the examples are smaller.
+A page's folder holds docs/example; that of a page about examples/ or `make` is a checkout, with smaller examples.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def check(command: Command, done: Done, folder: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in pages() if to_run(page)], ids=name_of)
 def test_commands_of_a_page(page: Path, folder: Path, tools: dict[str, str]) -> None:
     for command in to_run(page):
-        check(command, run(["bash", "-c", command.text], folder, **tools), folder)
+        check(command, run(["bash", "-c", command.text], folder, timeout=900, **tools), folder)
 
 
 def test_blocks_of_commands_are_marked_so() -> None:
