@@ -115,7 +115,9 @@ def test_snakeviz_reads_pstats(name: str, tmp_path: Path) -> None:
     from snakeviz.stats import json_stats, table_rows
 
     stats = readers.pstats.Stats(str(written(made(name), tmp_path, ".prof")))
-    assert len(table_rows(stats)) == len(stats.stats) == len(json_stats(stats))  # type: ignore[attr-defined]
+    known = len(stats.stats)  # type: ignore[attr-defined]
+    assert len(table_rows(stats)) == known
+    assert len(json_stats(stats)) == (known if known > 1 else 0)  # it draws calls, and one function makes none
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("single", "hostile")])
