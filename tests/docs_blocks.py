@@ -1,19 +1,24 @@
-"""The commands that the pages of docs/ show, read from their sources.
+"""The commands that README.md and the pages of docs/ show, read from their sources.
 
-A block of a page that begins with three backticks and `console` holds commands, each on a line with `$ ` before it, and what
-they print. What a page wants of the next block stands in a comment before it:
-
-    % exit: 4                   the code its last command ends with, in place of 0
-    % elsewhere: make demo      not run by the tests of the pages, and what does run it
+A block that begins with three backticks and `console` holds commands, each on a line with `$ ` before it, and what they print.
+A comment before a block, `% exit: 4`, gives the code that its last command ends with, in place of 0. Commands also stand in
+running text, between backticks: those are mentions.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PROGRAMS = (
+    "cyprof", "python", "python3", "pip", "make", "docker", "cythonize", "npm", "git", "sh", "snakeviz", "tuna", "gprof2dot",
+    "kcachegrind", "callgrind_annotate", "flamegraph.pl", "pprof", "inferno-flamegraph",
+)  # fmt: skip
+"""What a command begins with."""
 
 
 @dataclass
@@ -24,7 +29,6 @@ class Command:
     line: int
     text: str
     code: int = 0
-    elsewhere: str = ""
     shown: list[str] = field(default_factory=list)
 
     @property
@@ -33,36 +37,77 @@ class Command:
         return re.findall(r"(?:-o|--output|>) (\S+)", self.text)
 
 
+@dataclass
+class Block:
+    """A fenced block of a page: the line it begins in, the word behind its backticks, its lines, the comments before it."""
+
+    line: int
+    language: str
+    lines: list[str]
+    wants: dict[str, str]
+
+
 def pages() -> list[Path]:
-    """Every page, and no file that Sphinx has built."""
-    return sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+    """The README and every page of docs/, and no file that Sphinx has built."""
+    return [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)]
+
+
+def name_of(page: Path) -> str:
+    """What a page is called."""
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, from top to bottom. ValueError for a comment that is not understood."""
+    wants: dict[str, str] = {}
+    block: Block | None = None
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("```") and block is None:
+            block = Block(number, line[3:].strip(), [], wants)
+        elif line.startswith("```") and block is not None:
+            yield block
+            block, wants = None, {}
+        elif block is not None:
+            block.lines.append(line)
+        elif line.startswith("% "):
+            key, _, value = line[2:].partition(": ")
+            if key != "exit":
+                raise ValueError(f"{name_of(page)}:{number}: {line}")
+            wants[key] = value
 
 
 def commands(page: Path) -> list[Command]:
-    """The commands of a page, from top to bottom. ValueError for a comment that is not understood."""
-    name = page.relative_to(DOCS).as_posix()
+    """The commands that a page shows in blocks, from top to bottom."""
     found: list[Command] = []
-    block: list[Command] = []
-    fence = ""
-    wants: dict[str, str] = {}
-    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
-        if line.startswith("```") and not fence:
-            fence, block = line, []
-        elif line.startswith("```"):
-            if block:
-                block[-1].code = int(wants.get("exit", 0))
-            found += block
-            fence, wants = "", {}
-        elif fence == "```console" and line.startswith("$ "):
-            block.append(Command(name, number, line[2:], elsewhere=wants.get("elsewhere", "")))
-        elif fence == "```console":
-            block[-1].shown.append(line)
-        elif line.startswith("% ") and not fence:
-            key, _, value = line[2:].partition(": ")
-            if key not in ("exit", "elsewhere"):
-                raise ValueError(f"{name}:{number}: {line}")
-            wants[key] = value
+    for block in blocks(page):
+        if block.language != "console":
+            continue
+        of_block: list[Command] = []
+        for number, line in enumerate(block.lines, block.line + 1):
+            if line.startswith("$ "):
+                of_block.append(Command(name_of(page), number, line[2:]))
+            else:
+                of_block[-1].shown.append(line)
+        of_block[-1].code = int(block.wants.get("exit", 0))
+        found += of_block
     return found
+
+
+def mentions(page: Path) -> list[str]:
+    """The whole commands in a page's running text: a program, and what it is to work on. `cyprof graph` is the name of one,
+    and one with a word in capitals tells a form."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    spans = [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
+    return [span for span in spans if is_whole(span)]
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is a command that can be typed as it stands."""
+    program, *words = text.split()
+    if program not in PROGRAMS or not words or any(re.search(r"\b[A-Z]{3,}\b(?!=)|\.\.\.", word) for word in words):
+        return False
+    operands = [word for word in words if not word.startswith("-")]
+    return bool(operands) if program in ("make", "pip", "npm", "docker") else any("." in word for word in operands)
 
 
 def pattern(line: str) -> re.Pattern[str]:

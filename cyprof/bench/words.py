@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..view.units import time_text
+from ..view.units import percent_text, share_text, time_text
 from .result import Bench, Variant, is_known
 
 _FAULTY = 0.15
@@ -39,7 +39,7 @@ def evidence_text(variant: Variant, bench: Bench) -> str:
     extra = temporaries(variant)
     parts.append(f"allocates {peak:.1f} B an element, {result:.1f} of it the result" + (f": {extra}" if extra else ""))
     if found.faults is not None and found.system_s is not None:
-        spent = f"{time_text(found.system_s * 1e9)} of system time ({_system_share(variant):.0%})"
+        spent = f"{time_text(found.system_s * 1e9)} of system time ({share_text(_system_share(variant))})"
         parts.append(f"{found.faults:,.0f} page faults and {spent} a call")
     if found.counters:
         parts.append(", ".join(f"{each(variant, count):.2f} {name}" for name, count in found.counters.items()) + " an element")
@@ -69,14 +69,14 @@ def conclusion(variant: Variant, bench: Bench) -> str:
     if found.mispredicts is not None and found.mispredicts >= _GUESSING:
         causes.append(f"the processor guesses {found.mispredicts:.2f} branches an element wrong")
     if _system_share(variant) >= _FAULTY and found.faults:
-        causes.append(f"{_system_share(variant):.0%} of its time the kernel makes pages for fresh arrays")
+        causes.append(f"{share_text(_system_share(variant))} of its time the kernel makes pages for fresh arrays")
     if temporaries(variant):
         causes.append(f"it makes {temporaries(variant)}, each of them written and read again")
     part = rate(variant) / bench.roof if bench.roof else 0.0
     if part >= _OVER_ROOF:
         causes.append(f"its data fit into the processor's caches, at {part:.1f} times the copy roof of memory")
     elif part >= _NEAR_ROOF:
-        causes.append(f"it moves memory at {part:.0%} of the copy roof, so fewer bytes are the only way on")
+        causes.append(f"it moves memory at {share_text(part)} of the copy roof, so fewer bytes are the only way on")
     first = _first(bench)
     if first is not None and variant is not first and variant.ratio > 1.1:
         more = found.minimum_bytes / max(1, first.evidence.minimum_bytes)
@@ -106,7 +106,7 @@ def end_text(bench: Bench) -> str:
     if not timed:
         return "No variant ran."
     if bench.known:
-        return f"{bench.rounds} rounds; every ratio is known to {bench.precision:.0%}."
+        return f"{bench.rounds} rounds; every ratio is known to {percent_text(bench.precision * 100)}."
     loose = [variant.title for variant in timed[1:] if not is_known(variant.low, variant.high, bench.precision)]
-    unknown = f"the ratios of {', '.join(loose)} are not known to {bench.precision:.0%}"
+    unknown = f"the ratios of {', '.join(loose)} are not known to {percent_text(bench.precision * 100)}"
     return f"{bench.rounds} rounds, then the time was up: {unknown}; a quieter machine or a longer --limit helps."

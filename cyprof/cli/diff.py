@@ -99,7 +99,7 @@ def _parser() -> Parser:
     parser.add_argument("--fail-on", type=_limit, metavar="slower=PERCENT", help=meaning)
     parser.add_argument("--lines", action="store_true", help="compare lines as well")
     add_recording(parser)
-    add_selection(parser)
+    add_selection(parser, threads=False)
     parser.add_argument("--top", type=positive, metavar="N", help="only the first N rows")
     add_general(parser)
     return parser

@@ -52,7 +52,7 @@ def _parser() -> Parser:
     add_target(parser, recorded="a FILE.cyprof recorded by cyprof run --lines, ")
     add_engine(parser, "line_profiler")
     add_recording(parser)
-    add_selection(parser)
+    add_selection(parser, threads=False)
     add_top(parser, "how many lines to name as worth an edit first (default: 10)")
     add_general(parser)
     return parser

@@ -108,15 +108,16 @@ def add_patterns(parser: Parser, only: str) -> ArgumentContainer:
     return group
 
 
-def add_selection(parser: Parser) -> None:
-    """Which functions are shown."""
+def add_selection(parser: Parser, *, threads: bool = True) -> None:
+    """Which functions are shown; `threads` where a command can tell threads apart."""
     group = add_patterns(parser, "only Python and Cython functions that match")
     kept = "keep functions that match, however small their share"
     group.add_argument("--show", action="append", metavar="PATTERN", help=kept)
     least = "leave out functions of others that take less of the time (default: 0.5)"
     group.add_argument("--min-share", type=percent, default=0.5, metavar="PERCENT", help=least)
     group.add_argument("--all", action="store_true", dest="everything", help="leave nothing out")
-    group.add_argument("--threads", action="store_true", help="show processes and threads apart")
+    if threads:
+        group.add_argument("--threads", action="store_true", help="show processes and threads apart")
 
 
 def add_table(parser: Parser) -> None:

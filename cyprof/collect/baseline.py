@@ -12,8 +12,10 @@ from ..build.cache import cache_folder
 from ..files import write_own
 from ..model import Function, Profile
 
-_FEWEST_NS = 1000
-"""Functions that took less than this in all are not worth remembering: their time is noise."""
+_FEWEST_NS = 50_000_000
+_FEWEST_EXACT_NS = 100_000
+"""What a function must have taken in all for its time per call to be held against another run's: with a watcher that looks
+a thousand times a second some 50 looks, with a clock read at each call a thousand times what a reading takes."""
 
 
 class Timings:
@@ -28,18 +30,20 @@ class Timings:
             path = self._path(profile.source_hashes[file])
             known = _read(path)
             for function in functions:
-                times = profile.function_times[function.id]
-                if times.calls and times.self_ns >= _FEWEST_NS:
+                if _is_known(profile, function):
+                    times = profile.function_times[function.id]
                     known[_key(function)] = times.self_ns / times.calls
             if known:
                 _write(path, known)
 
     def recall(self, profile: Profile) -> dict[int, float]:
-        """The time per call in ns, by function id, that an earlier run of the same sources had."""
+        """The time per call in ns, by function id, that an earlier run of the same sources had; of those functions whose
+        time this run knows well enough to be held against it."""
         found: dict[int, float] = {}
         for file, functions in _by_file(profile).items():
             known = _read(self._path(profile.source_hashes[file]))
-            found.update({function.id: known[_key(function)] for function in functions if _key(function) in known})
+            both = [function for function in functions if _key(function) in known and _is_known(profile, function)]
+            found.update({function.id: known[_key(function)] for function in both})
         return found
 
     def _path(self, source_hash: str) -> Path:
@@ -52,6 +56,12 @@ def _by_file(profile: Profile) -> dict[str, list[Function]]:
         if function.language == "cython" and function.kind != "module" and function.file in profile.source_hashes:
             files.setdefault(function.file, []).append(function)
     return files
+
+
+def _is_known(profile: Profile, function: Function) -> bool:
+    times = profile.function_times[function.id]
+    fewest = _FEWEST_EXACT_NS if profile.run.clock == "exact" else _FEWEST_NS
+    return times.calls > 0 and times.self_ns >= fewest
 
 
 def _key(function: Function) -> str:

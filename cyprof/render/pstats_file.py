@@ -53,8 +53,7 @@ def function_keys(profile: Profile) -> list[Key]:
     """By function id what pstats knows it by. C functions have no file, but a name in cProfile's form. A function that
     shares file, line and name with another gets its module behind its name."""
     places = [_place(function) for function in profile.functions]
-    forms = (_name, lambda function: f"{_name(function)} [{visible(function.module)}]")
-    names = distinct(profile.functions, forms, lambda function: places[function.id])
+    names = distinct(profile.functions, (_name, _name_in_module), lambda function: places[function.id])
     return [(*place, name) for place, name in zip(places, names, strict=True)]
 
 
@@ -62,6 +61,10 @@ def _place(function: Function) -> tuple[str, int]:
     if function.language == "c":
         return "~", 0
     return visible(function.file or function.module) or "~", function.line
+
+
+def _name_in_module(function: Function) -> str:
+    return f"{_name(function)} [{visible(function.module)}]" if function.module else _name(function)
 
 
 def _name(function: Function) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
+from ..excerpt import window
+from .import_name import import_of
 from .interpreter import is_archive, program_path
 from .target import Target
 
@@ -95,19 +98,23 @@ def _folder_hint(path: Path, command: str) -> str:
 
 
 def _check_suffix(path: Path, command: str) -> None:
-    suffix, name = path.suffix.lower(), path.name.partition(".")[0]
+    suffix = path.suffix.lower()
     if suffix == ".pyx":
-        usage = f'{command} -c "import {name}; ..."'
-        raise UsageError(
-            f"{path} is a Cython module, and a module is imported, not run.",
-            f"Write a script that imports and uses it, or in short: {usage}",
-        )
+        raise UsageError(f"{path} is a Cython module, and a module is imported, not run.", _import_hint(path, command))
     if suffix in (".pxd", ".pxi"):
         raise UsageError(f"{path} holds Cython declarations, no program.", "Name the script to run.")
     if suffix in (".so", ".pyd"):
         raise UsageError(f"{path} is a compiled module, and a module is imported, not run.", "Name the script that imports it.")
     if suffix == ".ipynb":
         raise UsageError(f"{path} is a notebook, no script.", f"Convert it first: jupyter nbconvert --to script {path.name}")
+
+
+def _import_hint(path: Path, command: str) -> str:
+    how = import_of(path)
+    if how is None:
+        return "Name the script that uses it."
+    folder = f"PYTHONPATH={shlex.quote(how.folder)} " if how.folder else ""
+    return f'Write a script that imports and uses it, or in short: {folder}{command} -c "import {how.name}; ..."'
 
 
 def _check_file(path: Path) -> None:
@@ -131,7 +138,7 @@ def _compile(source: bytes | str, name: str) -> None:
             compile(source, name, "exec", dont_inherit=True)
     except SyntaxError as error:
         line = error.lineno or 0
-        text = (error.text or "").strip()
+        text = window((error.text or "").rstrip(), error.offset or 0)[0].strip()
         place = f"{name}:{line}" if line else name
         shown = f"\n    {text}" if text and text.isprintable() else ""
         raise UsageError(f"{place}: {error.msg}{shown}", "Mend the program first; nothing was run.") from error

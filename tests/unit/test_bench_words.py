@@ -39,7 +39,7 @@ def variant(title: str, ratio: float, **evidence: object) -> Variant:
     ("evidence", "words"),
     [
         ({"mispredicts": 0.5}, "guesses 0.50 branches an element wrong"),
-        ({"system_s": 1.0, "faults": 100.0}, "50% of its time the kernel makes pages"),
+        ({"system_s": 1.0, "faults": 100.0}, "50 % of its time the kernel makes pages"),
         ({"result_bytes": 8000, "peak_bytes": 16000}, "1 temporary array of its size"),
         ({"minimum_bytes": 16000}, "1.8 times the bytes of first"),
         ({}, "Nothing gathered here stands out"),
@@ -50,7 +50,7 @@ def test_each_cause_is_named(evidence: dict[str, object], words: str) -> None:
     bench = Bench("f.py", (variant("first", 1), slow), 1000.0, 0.02, True, 7, "")
     assert words in say.conclusion(slow, bench)
     assert "copy roof 1000.0" in say.evidence_text(slow, bench)
-    assert say.end_text(bench) == "7 rounds; every ratio is known to 2%."
+    assert say.end_text(bench) == "7 rounds; every ratio is known to 2 %."
 
 
 def test_what_runs_at_the_roof_needs_fewer_bytes() -> None:

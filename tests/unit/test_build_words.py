@@ -59,6 +59,24 @@ def test_c_error_that_has_no_line_of_the_author() -> None:
     assert (found.file, found.line, found.text) == ("/s/adam.pyx", 0, "x.h: No such file or directory")
 
 
+def test_a_long_line_is_shown_around_the_place() -> None:
+    """The sign stays below what it points at, wherever in the line that is."""
+    for at in (0, 50, 2000, 3999):
+        line = "x" * at + "!" + "x" * (4000 - at)
+        log = CYTHON.replace("    return y z", line).replace(" " * 12 + "^", " " * at + "^")
+        found = cython_complaint(log, [], "/src/pkg/adam.pyx")
+        assert found is not None
+        *_, shown_line, sign = found.excerpt.split("\n")
+        assert len(shown_line) < 200 and shown_line[sign.index("^")] == "!" and "..." in shown_line
+
+
+def test_a_long_line_of_c_is_shown_around_the_place(tmp_path: Path) -> None:
+    source = tmp_path / "adam.pyx"
+    source.write_text("a" * 3000 + "two" + "b" * 3000 + "\n")
+    found = c_complaint(f"{source}:1:3001: error: 'two' undeclared\n", "/c/adam.c", [], str(source))
+    assert found is not None and "two" in found.excerpt and len(found.excerpt) < 200
+
+
 def test_linker_error() -> None:
     log = "gcc -shared x.o\n/usr/bin/ld: cannot find -lfoo: No such file or directory\ncollect2: error: ld returned 1\n"
     assert link_words(log) == "cannot find -lfoo: No such file or directory"

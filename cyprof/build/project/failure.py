@@ -62,7 +62,7 @@ def _place(complaint: Complaint, project: Project, work: Path) -> tuple[str, str
     if file.is_relative_to(work):
         file = file.relative_to(work)
     own = project.source / file
-    excerpt = complaint.excerpt or (source_line(str(own), complaint.line) if own.is_file() else "")
+    excerpt = complaint.excerpt or (source_line(str(own), complaint.line, complaint.column) if own.is_file() else "")
     return f"{own if own.is_file() else file}, line {complaint.line}", excerpt
 
 
