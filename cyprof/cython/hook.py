@@ -52,6 +52,12 @@ class ProbeOptions:
     stock: bool = False
     modules: tuple[str, ...] = ()
 
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> ProbeOptions:
+        """The options of which `values` are the fields; one that is missing has its default."""
+        told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        return cls(**told)
+
     def probes_module(self, module: str) -> bool:
         """Whether a module gets probes at all."""
         return not self.modules or any(fnmatchcase(module, pattern) for pattern in self.modules)
