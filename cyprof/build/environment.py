@@ -57,8 +57,8 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-def python_facts() -> list[str]:
-    """What the extension's binary form depends on: the interpreter's version, build and place."""
+def python_facts(place: str = sys.prefix) -> list[str]:
+    """What the extension's binary form depends on: the interpreter's version, build and `place`."""
     values = (sysconfig.get_config_var(name) for name in ("SOABI", "EXT_SUFFIX", "Py_DEBUG", "Py_GIL_DISABLED"))
     return [
         sys.implementation.name,
@@ -66,7 +66,7 @@ def python_facts() -> list[str]:
         *map(str, values),
         sysconfig.get_platform(),
         sysconfig.get_path("include"),
-        sys.prefix,
+        place,
     ]
 
 
