@@ -48,7 +48,11 @@ def cython_facts() -> list[str]:
     match = _VERSION.search((folder / "Shadow.py").read_text(encoding="utf-8", errors="replace"))
     version = match[1] if match else "0"
     if release(version) < OLDEST_CYTHON:
-        raise BuildError(f"Cython {version} is too old: probes need Cython 3.1 or newer.", hint)
+        raise BuildError(
+            f"Cython {version} is too old to build modules with probes: that takes 3.1 or newer. Nothing else of cyprof's uses"
+            " it, and modules that an older Cython has built can stay as they are.",
+            hint,
+        )
     return [version, str(folder)]
 
 

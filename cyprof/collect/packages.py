@@ -24,12 +24,9 @@ def build_all(
     Where a loose source cannot be built by itself and lies in a project, the project is built by its own build system.
     Raises BuildError and UsageError.
     """
-    if not packages:
-        overlay, projects = build_sources(sources, probes, progress, search_path)
-    else:
-        named = [build_named(text, probes, progress) for text in packages]
-        overlay, more = build_sources(without(sources, named), probes, progress, search_path)
-        projects = [*named, *more]
+    named = [build_named(text, probes, progress) for text in packages]
+    overlay, more = build_sources(without(sources, named), probes, progress, search_path)
+    projects = [*named, *more]
     for project in projects:
         overlay.modules.update(project.modules)
     return overlay, projects
