@@ -77,7 +77,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.every_python
 @pytest.mark.parametrize("name", TOYS)
 def test_its_modules_are_probed_in_every_process_though_no_package_is_named(name: str, folder: Path) -> None:
     """cyprof itself runs isolated (-I), and the program with it."""
