@@ -119,6 +119,21 @@ PACKAGES = [
         {"preshed.maps:PreshMap.__setitem__": 400, "preshed.maps:PreshMap.__getitem__": 400},
         beside=("cymem", "murmurhash"),
     ),
+    Package(
+        "uvloop",
+        "setuptools, libuv, ships C",
+        "import uvloop\nloop = uvloop.new_event_loop()\n"
+        "for _ in range(300): loop.call_soon(print, end='')\nfor _ in range(200): loop.time()\n"
+        "loop.call_soon(loop.stop)\nloop.run_forever()\nloop.close()\n",
+        {"uvloop.loop:Loop.call_soon": 301, "uvloop.loop:Loop.time": 200, "uvloop.loop:Loop.run_forever": 1},
+    ),
+    Package(
+        "lxml",
+        "setuptools, libxml2, ships C",
+        "from lxml import etree\nfor _ in range(100):\n    root = etree.fromstring('<a><b c=\"1\"/><b/></a>')\n"
+        "    for child in root: child.get('c')\n    etree.tostring(root)\n",
+        {"lxml.etree:fromstring": 100, "lxml.etree:_Element.get": 200, "lxml.etree:tostring": 100},
+    ),
 ]
 
 

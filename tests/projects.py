@@ -168,3 +168,8 @@ BACKENDS: dict[str, dict[str, str]] = {
     },
 }
 """The files of a project that builds the package `toy`, by the name of its backend."""
+
+
+def renamed(backend: str, name: str) -> dict[str, str]:
+    """The files of the project of that backend, with a package of another name."""
+    return {path.replace("toy", name): text.replace("toy", name) for path, text in BACKENDS[backend].items()}

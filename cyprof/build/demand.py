@@ -14,7 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 _RESULT = b"result\n"
-_TOOLS = ("Cython", "setuptools")
+# As it is before a recording adapts it: what it starts here is no process of the program's.
+_start = os.posix_spawn
+_TOOLS = ("Cython", "setuptools", "pyproject_hooks", "packaging")
 
 
 def build_elsewhere(request: dict[str, Any], progress: Callable[[str], None]) -> dict[str, Any]:
@@ -28,7 +30,7 @@ def build_elsewhere(request: dict[str, Any], progress: Callable[[str], None]) ->
     read_question, write_question = os.pipe()
     read_answer, write_answer = os.pipe()
     streams = [(os.POSIX_SPAWN_DUP2, read_question, 0), (os.POSIX_SPAWN_DUP2, write_answer, 1)]
-    process = os.posix_spawn(sys.executable, command, environ, file_actions=streams)
+    process = _start(sys.executable, command, environ, file_actions=streams)
     os.close(read_question)
     os.close(write_answer)
     result: dict[str, Any] = {}
@@ -56,19 +58,21 @@ def _wait(process: int) -> None:
 def main() -> None:
     """The working side: reads the request from stdin, writes progress and the result to stdout."""
     from pathlib import Path
-    from types import SimpleNamespace
 
-    from cyprof.build import loose
+    from cyprof.build.around import build_sources
     from cyprof.build.modules import Source
-    from cyprof.errors import BuildError
+    from cyprof.cython.hook import ProbeOptions
+    from cyprof.errors import CyprofError
 
     request = marshal.load(sys.stdin.buffer)
     source = Source(request["module"], Path(request["path"]), Path(request["root"]), request["package"])
-    options: Any = SimpleNamespace(**{"lines": False, "only": (), "without": (), "stock": False, **request["probes"]})
+    probes = ProbeOptions.from_json(request["probes"])
     try:
-        overlay = loose.build([source], options, lambda text: print(text, flush=True), request["search_path"])
+        overlay, projects = build_sources([source], probes, lambda text: print(text, flush=True), request["search_path"])
+        for project in projects:
+            overlay.add(project.overlay())
         result: dict[str, Any] = {"overlay": overlay.to_json()}
-    except BuildError as error:
+    except CyprofError as error:
         result = {"error": [error.message, error.hint]}
     sys.stdout.flush()
     sys.stdout.buffer.write(_RESULT + marshal.dumps(result))

@@ -48,7 +48,11 @@ def cython_facts() -> list[str]:
     match = _VERSION.search((folder / "Shadow.py").read_text(encoding="utf-8", errors="replace"))
     version = match[1] if match else "0"
     if release(version) < OLDEST_CYTHON:
-        raise BuildError(f"Cython {version} is too old: probes need Cython 3.1 or newer.", hint)
+        raise BuildError(
+            f"Cython {version} is too old to build modules with probes: that takes 3.1 or newer. Nothing else of cyprof's uses"
+            " it, and modules that an older Cython has built can stay as they are.",
+            hint,
+        )
     return [version, str(folder)]
 
 
@@ -57,8 +61,8 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-def python_facts() -> list[str]:
-    """What the extension's binary form depends on: the interpreter's version, build and place."""
+def python_facts(place: str = sys.prefix) -> list[str]:
+    """What the extension's binary form depends on: the interpreter's version, build and `place`."""
     values = (sysconfig.get_config_var(name) for name in ("SOABI", "EXT_SUFFIX", "Py_DEBUG", "Py_GIL_DISABLED"))
     return [
         sys.implementation.name,
@@ -66,7 +70,7 @@ def python_facts() -> list[str]:
         *map(str, values),
         sysconfig.get_platform(),
         sysconfig.get_path("include"),
-        sys.prefix,
+        place,
     ]
 
 

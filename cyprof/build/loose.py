@@ -61,7 +61,8 @@ def build(
     for index, source in enumerate(sources):
         if index in done:
             entry = done[index]
-            overlay.modules[source.module] = Built(str(entry.extension), str(source.path), str(entry.report))
+            built = Built(str(entry.extension), str(source.path), str(entry.report), loose=not source.by_name)
+            overlay.modules[source.module] = built
     return overlay
 
 

@@ -6,12 +6,14 @@ What a scan cannot see (a name put together at run time) is built by the import 
 
 from __future__ import annotations
 
-import importlib.util
+import os
+import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from cyprof.build.imports import Import, cython_imports, python_imports, star_names
 from cyprof.build.locate import Folders, Found, python_owns
@@ -32,26 +34,28 @@ class Start(Protocol):
 class Source:
     """A loose Cython source: `module` is the name it is imported by, `root` the folder that name starts from.
 
-    `package` is true for an `__init__`. `required` is false where plain Python could run the module without a build
-    (pure Python mode): such a module that does not compile is left as it is, and named.
+    `package` is true for an `__init__`. `by_name`: the program finds the module through an import finder of its project's
+    own, not in a folder. `required` is false where plain Python could run the module without a build (pure Python mode):
+    such a module that does not compile is left as it is, and named.
     """
 
     module: str
     path: Path
     root: Path
     package: bool = False
+    by_name: bool = False
 
     @property
     def required(self) -> bool:
         return self.path.suffix == ".pyx"
 
 
-def _source_at(module: str, found: Found) -> Source:
+def _source_at(module: str, found: Found, by_name: bool) -> Source:
     path = Path(found.path)
     root = path.parent
     for _ in range(module.count(".") + int(found.package)):
         root = root.parent
-    return Source(module, path, root, found.package)
+    return Source(module, path, root, found.package, by_name)
 
 
 def find_sources(target: Start, search_path: Sequence[str]) -> list[Source]:
@@ -85,6 +89,7 @@ class _Scan:
         self._search_path = search_path
         self._folders = Folders()
         self._places: dict[str, _Place] = {}
+        self._by_name: set[str] = set()
         self._waiting: deque[tuple[str, str, bool]] = deque()
 
     def run(self) -> None:
@@ -166,6 +171,13 @@ class _Scan:
         return () if python_owns(tail) else self._search_path
 
     def _search(self, tail: str, entries: Sequence[str]) -> _Place:
+        if entries is not self._search_path:
+            return self._in_folders(tail, entries) or _Place(None, ())
+        position = sys.meta_path.index(PathFinder) if PathFinder in sys.meta_path else len(sys.meta_path)
+        place = self._of_finders(tail, sys.meta_path[:position]) or self._in_folders(tail, entries)
+        return place or self._of_finders(tail, sys.meta_path[position + 1 :]) or _Place(None, ())
+
+    def _in_folders(self, tail: str, entries: Sequence[str]) -> _Place | None:
         portions: list[str] = []
         for folder in entries:
             found = self._folders.find(folder, tail)
@@ -180,28 +192,43 @@ class _Scan:
         local = tuple(folder for folder in portions if self._folders.is_local(folder))
         if local:
             return _Place(Found("namespace", local[0], True), local)
-        return _Place(None, ()) if portions or entries is not self._search_path else self._editable(tail)
+        return _Place(None, ()) if portions else None
 
-    def _editable(self, name: str) -> _Place:
-        """A project installed in editable mode may be on no search path: its own import finder knows where it lies."""
-        try:
-            spec = importlib.util.find_spec(name) if name.isidentifier() else None
-        except (ImportError, ValueError, AttributeError):
-            spec = None
-        inside = tuple(spec.submodule_search_locations or ()) if spec is not None else ()
-        if not inside or not self._folders.is_local(inside[0]):
+    def _of_finders(self, name: str, finders: Iterable[Any]) -> _Place | None:
+        """A project installed in editable mode may have an import finder of its own, that knows where it lies.
+
+        The folders that the finder tells of a package need not hold its sources, nor exist: scikit-build-core's names one for
+        what was built first, meson-python's names none. The package's own file does lie among its sources.
+        """
+        spec = next(filter(None, (_spec_of(finder, name) for finder in finders)), None)
+        if spec is None:
+            return None
+        inside = list(spec.submodule_search_locations or ())
+        folder = str(Path(spec.origin).parent) if spec.origin and inside else inside[0] if inside else ""
+        if not folder or not self._folders.is_local(folder):
             return _Place(None, ())
-        folder = Path(inside[0])
-        found = self._folders.find(str(folder.parent), folder.name)
-        return _Place(found, inside)
+        if inside != [folder]:
+            self._by_name.add(name)
+        return _Place(self._folders.find(*os.path.split(folder)), (folder,))
 
     def _note(self, name: str, place: _Place) -> None:
         found = place.found
         if found is None or found.kind not in ("cython", "python"):
             return
         if found.kind == "cython":
-            self.sources[name] = _source_at(name, found)
+            self.sources[name] = _source_at(name, found, name.partition(".")[0] in self._by_name)
         self._waiting.append((name, found.path, found.package))
+
+
+def _spec_of(finder: Any, name: str) -> ModuleSpec | None:
+    """What an import finder of some project's own answers for a top-level module."""
+    if finder in (BuiltinImporter, FrozenImporter) or not hasattr(finder, "find_spec"):
+        return None
+    try:
+        spec = finder.find_spec(name, None, None)
+    except (ImportError, ValueError, AttributeError):
+        return None  # what is wrong with it, the program will meet and say itself
+    return spec if isinstance(spec, ModuleSpec) else None
 
 
 def _absolute(item: Import, package: str) -> str | None:

@@ -4,7 +4,7 @@ It stands first on `sys.meta_path` and answers only for modules whose source it 
 other import it costs a look at the listings of the user's own folders, and nothing at all inside installed packages.
 """
 
-# ruff: noqa: PTH100, PTH109, PTH118, PTH119, PTH120, PTH121, PTH122
+# ruff: noqa: PTH100, PTH109, PTH116, PTH118, PTH119, PTH120, PTH121, PTH122
 # Paths are plain strings here: every import of the user's program passes, and must not pay for Path.
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from cyprof.errors import BuildError
 class Built(NamedTuple):
     """A probed extension: paths of the extension, of the source it was made from and of the hook's report.
 
-    `loose` is false for a module of an installed project, known by its name alone: the source may not be there.
+    `loose` is false for a module that is known by its name alone: of an installed project, whose source may not be there, or
+    of one that has an import finder of its own.
     """
 
     extension: str
@@ -35,20 +36,23 @@ class Built(NamedTuple):
 
 class Overlay:
     """The probed modules of a program by name. `probes` are the fields of the ProbeOptions they were built with;
-    `skipped` tells why a module of pure Python mode was left as plain Python."""
+    `skipped` tells why a module of pure Python mode was left as plain Python; `notes` are what a reader should know of
+    builds that the running program asked for."""
 
     def __init__(
         self,
         modules: dict[str, Built],
         probes: dict[str, Any] | None = None,
         skipped: dict[str, str] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self.modules = modules
         self.probes = probes or {}
         self.skipped = skipped or {}
+        self.notes = list(notes)
 
     def __repr__(self) -> str:
-        return f"Overlay({self.modules!r}, {self.probes!r}, {self.skipped!r})"
+        return f"Overlay({self.modules!r}, {self.probes!r}, {self.skipped!r}, {self.notes!r})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Overlay) and self.to_json() == other.to_json()
@@ -58,13 +62,19 @@ class Overlay:
     def to_json(self) -> dict[str, Any]:
         """The overlay as a value of plain dicts, lists and strings."""
         modules = {name: built._asdict() for name, built in self.modules.items()}
-        return {"modules": modules, "probes": self.probes, "skipped": self.skipped}
+        return {"modules": modules, "probes": self.probes, "skipped": self.skipped, "notes": self.notes}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Overlay:
         """The overlay that `to_json` described."""
         modules = {name: Built(**built) for name, built in value["modules"].items()}
-        return cls(modules, dict(value["probes"]), dict(value["skipped"]))
+        return cls(modules, dict(value["probes"]), dict(value["skipped"]), value["notes"])
+
+    def add(self, more: Overlay) -> None:
+        """Takes over what another overlay holds."""
+        self.modules.update(more.modules)
+        self.skipped.update(more.skipped)
+        self.notes += [note for note in more.notes if note not in self.notes]
 
 
 def install(
@@ -95,6 +105,11 @@ def uninstall() -> None:
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
 
 
+def move_first() -> None:
+    """Moves the finder to the first place on `sys.meta_path` again, if it is on it."""
+    sys.meta_path[:] = sorted(sys.meta_path, key=lambda finder: not isinstance(finder, _Finder))
+
+
 def loaded() -> list[str]:
     """The names of the modules that were loaded from probed extensions, in order."""
     return list(_loaded)
@@ -105,24 +120,43 @@ def current() -> Overlay | None:
     return next((finder.overlay for finder in sys.meta_path if isinstance(finder, _Finder)), None)
 
 
-def is_built(spec: ModuleSpec) -> bool:
+def is_built(spec: ModuleSpec | None) -> bool:
     """Whether the spec is one of this finder's, of a module built by cyprof."""
-    return isinstance(spec.loader, _Loader)
+    return isinstance(getattr(spec, "loader", None), _Loader)
+
+
+def unprobed_extensions() -> list[tuple[str, str]]:
+    """Name and file of each compiled module that was loaded as it is, whichever loader brought it."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        spec = vars(module).get("__spec__") if isinstance(module, ModuleType) else None
+        origin = getattr(spec, "origin", None)
+        if isinstance(origin, str) and origin.endswith(tuple(EXTENSION_SUFFIXES)) and not is_built(spec):
+            found.append((name, origin))
+    return found
 
 
 _loaded: dict[str, None] = {}
+_UNSAFE_HINT = "See who writes into the cache folder, then remove what is in it: cyprof cache clear"
 
 
 class _Loader(ExtensionFileLoader):
-    """Loads the extension at `extension`; the module shows the path that it would have without cyprof."""
+    """Loads the extension at `extension`; the module shows the path that it would have without cyprof. `on_failure` ends the
+    program where the extension is not to be trusted."""
 
-    def __init__(self, name: str, shown: str, extension: str, package: bool) -> None:
+    def __init__(
+        self, name: str, shown: str, extension: str, package: bool, on_failure: Callable[[BuildError], NoReturn]
+    ) -> None:
         super().__init__(name, shown)
         self._extension = extension
         self._package = package
+        self._on_failure = on_failure
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module, with the names from `spec`."""
+        refusal = why_unsafe(self._extension)
+        if refusal:
+            self._on_failure(BuildError(refusal, _UNSAFE_HINT))
         # Cython fills __file__ and __path__ from the spec it is created with, and that spec must name the real file.
         real = ModuleSpec(spec.name, self, origin=self._extension, is_package=self._package)
         real.submodule_search_locations = spec.submodule_search_locations
@@ -163,7 +197,6 @@ class _Finder:
         self.on_built: Callable[[], None] = lambda: None
         self.before_import: dict[str, Callable[[], None]] = {}
         self._folders = Folders()
-        self._fixed = {name for name, built in overlay.modules.items() if not built.loose}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -171,18 +204,20 @@ class _Finder:
         """The spec of a probed module, None for every other."""
         if fullname in self.before_import:
             self.before_import.pop(fullname)()
-        if fullname in self._fixed:
-            return self._of_project(fullname, path, target)
+        built = self.overlay.modules.get(fullname)
+        if built is not None and not built.loose:
+            return self._by_name(fullname, built, path, target)
         found = self._find(fullname, path)
         if found is None or fullname in self.overlay.skipped:
             return None
-        built = self.overlay.modules.get(fullname)
         if built is None or not _same(built.source, found.path):
             if not self._build_missing:
                 return None
             built = self._build(fullname, found)
             if built is None:
                 return None
+            if not built.loose:
+                return self._by_name(fullname, built, path, target)
         return self._spec(fullname, built, found)
 
     def _find(self, fullname: str, path: Sequence[str] | None) -> Found | None:
@@ -222,14 +257,13 @@ class _Finder:
             words = made.get("error", [f"The build of {path} was stopped.", "Try again."])
             self._on_failure(BuildError(*words))
         more = Overlay.from_json(made["overlay"])
-        self.overlay.modules.update(more.modules)
-        self.overlay.skipped.update(more.skipped)
+        self.overlay.add(more)
         self.on_built()
         return more.modules.get(fullname)
 
     def _spec(self, fullname: str, built: Built, found: Found) -> ModuleSpec | None:
         shown = self._shown_path(found)
-        loader = _Loader(fullname, shown, built.extension, found.package)
+        loader = _Loader(fullname, shown, built.extension, found.package, self._on_failure)
         inside = [os.path.dirname(shown)] if found.package else None
         return spec_from_file_location(fullname, shown, loader=loader, submodule_search_locations=inside)
 
@@ -242,8 +276,7 @@ class _Finder:
                 return stem + ending
         return stem + (suffix if suffix == ".py" else EXTENSION_SUFFIXES[0])
 
-    def _of_project(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
-        built = self.overlay.modules[fullname]
+    def _by_name(self, fullname: str, built: Built, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         original = _original(fullname, path, target)
         if original is not None and original.origin is not None:
             shown, inside = original.origin, original.submodule_search_locations
@@ -251,7 +284,7 @@ class _Finder:
             # A checkout that was never built in place: the module is where its build would put it.
             folder = next((entry for entry in path or () if isinstance(entry, str)), os.path.dirname(built.extension))
             shown, inside = os.path.join(folder, os.path.basename(built.extension)), None
-        loader = _Loader(fullname, shown, built.extension, inside is not None)
+        loader = _Loader(fullname, shown, built.extension, inside is not None, self._on_failure)
         return spec_from_file_location(fullname, shown, loader=loader, submodule_search_locations=inside)
 
 
@@ -265,6 +298,21 @@ def _original(fullname: str, path: Sequence[str] | None, target: ModuleType | No
         if isinstance(spec, ModuleSpec):
             return spec
     return None
+
+
+def why_unsafe(extension: str) -> str:
+    """Why an extension of the cache must not be loaded: it, or its folder, is another user's or can be written by everyone;
+    "" when it may. The cache is looked at when it is opened; this is the moment that counts."""
+    for path in (extension, os.path.dirname(extension)):
+        try:
+            about = os.stat(path)
+        except OSError:
+            return ""  # loading it tells what is wrong
+        if about.st_uid not in (0, os.getuid(), os.geteuid()):
+            return f"The probed extension {extension} is not loaded: {path} belongs to another user."
+        if about.st_mode & 0o002:
+            return f"The probed extension {extension} is not loaded: {path} can be written by everyone."
+    return ""
 
 
 def _same(one: str, other: str) -> bool:

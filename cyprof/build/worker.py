@@ -70,11 +70,11 @@ def _install_hook(job: Job, reports: Path) -> bytes:
     from cyprof.build.job import PROBE_MARK
     from cyprof.cython import hook, stock
 
-    lines, only, without = (job.probes[name] for name in ("lines", "only", "without"))
-    if job.probes["stock"]:
-        stock.install(bool(lines), reports)
+    options = hook.ProbeOptions.from_json(job.probes)
+    if options.stock:
+        stock.install(options.lines, reports)
         return stock.STOCK_MARK
-    hook.install(hook.ProbeOptions(bool(lines), tuple(only), tuple(without)), reports)
+    hook.install(options, reports)
     return PROBE_MARK
 
 

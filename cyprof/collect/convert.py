@@ -46,6 +46,7 @@ def to_profile(result: dict[str, Any], facts: Facts) -> Profile:
     tree, nodes = _tree(raw, numbers, merged=len(functions) < len(numbers))
     lines, files = _lines(raw, nodes, paths)
     reports = _reports(result)
+    overlay = Overlay.from_json(result["overlay"])
     profile = Profile(
         run=_run(raw, facts, reports),
         functions=functions,
@@ -56,9 +57,8 @@ def to_profile(result: dict[str, Any], facts: Facts) -> Profile:
         processes=[Process(*row) for row in raw.get("processes", ())],
         scores={paths.of(file): scores for report in reports for file, scores in report.scores.items()},
         source_hashes=_hashes({function.file for function in functions} | set(files)),
-        notes=[*raw.get("notes", ()), *_overridden(reports)],
+        notes=[*raw.get("notes", ()), *overlay.notes, *_overridden(reports)],
     )
-    overlay = Overlay.from_json(result["overlay"])
     profile.unseen += unseen_of_reports(reports, overlay)
     profile.unseen += unprobed_packages(profile, result["extensions"])
     return profile

@@ -90,7 +90,7 @@ class profile:  # lower case: used as `with cyprof.profile()` and `@cyprof.profi
             "raw": raw,
             "loaded": finder.loaded(),
             "overlay": overlay.to_json(),
-            "extensions": _unprobed_extensions(),
+            "extensions": finder.unprobed_extensions(),
         }
         facts = Facts(
             target=Path(sys.argv[0]).name or "python",
@@ -158,16 +158,3 @@ def _own_files() -> Callable[[str], bool]:
 
     folders = Folders()
     return lambda file: not file.startswith("<") and folders.is_local(str(Path(file).parent))
-
-
-def _unprobed_extensions() -> list[tuple[str, str]]:
-    """Name and file of each compiled module that was loaded as it is."""
-    from importlib.machinery import ExtensionFileLoader
-
-    found = []
-    for name, module in list(sys.modules.items()):
-        spec = getattr(module, "__spec__", None)
-        origin = getattr(spec, "origin", None)
-        if type(getattr(spec, "loader", None)) is ExtensionFileLoader and isinstance(origin, str):
-            found.append((name, origin))
-    return found

@@ -39,9 +39,7 @@ class Leavings:
         infos = self._infos.values()
         whole = Overlay.from_json(overlay.to_json())
         for info in infos:
-            more = Overlay.from_json(info["overlay"])
-            whole.modules.update(more.modules)
-            whole.skipped.update(more.skipped)
+            whole.add(Overlay.from_json(info["overlay"]))
         raw = _joined(self.parts, [self._end(part) for part in self.parts])
         ran = {row[0] for row in raw["functions"] if row[6] == "cython"}
         loaded = [name for info in infos for name in info["loaded"]] + [name for name in whole.modules if name in ran]

@@ -39,6 +39,18 @@ _CONFIG = """
 #define CYTHON_TRACE_NOGIL 0
 """
 
+# The string is what tells an extension of Cython's (extension.CYTHON_MARK).
+_STAND_IN = """\
+/* A stand-in for a module that gets no probes */
+#include <Python.h>
+const char *cyprof_stand_in = "cython_runtime";
+PyMODINIT_FUNC PyInit_{name}(void)
+{{
+    PyErr_SetString(PyExc_ImportError, "built by cyprof as a stand-in, and not to be loaded");
+    return NULL;
+}}
+"""
+
 
 @dataclass(frozen=True)
 class ProbeOptions:
@@ -51,6 +63,12 @@ class ProbeOptions:
     without: tuple[str, ...] = ()
     stock: bool = False
     modules: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> ProbeOptions:
+        """The options of which `values` are the fields; one that is missing has its default."""
+        told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        return cls(**told)
 
     def probes_module(self, module: str) -> bool:
         """Whether a module gets probes at all."""
@@ -91,6 +109,8 @@ def install(options: ProbeOptions, report_dir: Path) -> None:
     force_directives(options)
     calls = header_text(1)
     report_modules(patches, report_dir, options, lambda code: text.instrument(code, calls, options.lines))
+    if options.modules:
+        _stand_in_for_others(options)
 
 
 def header_text(part: int = 0) -> str:
@@ -158,6 +178,21 @@ def force_directives(options: ProbeOptions) -> None:
 def _module_name(node: Any) -> str:
     """The dotted name a module is imported by: a package's own module is its `__init__` to Cython."""
     return str(node.full_module_name).removesuffix(".__init__")
+
+
+def _stand_in_for_others(options: ProbeOptions) -> None:
+    """Writes next to no C for the modules that get no probes, whatever builds them: the program has them from elsewhere."""
+    from Cython.Compiler import ModuleNode
+
+    def generate_c_code(original: Any, node: Any, env: Any, choices: Any, result: Any) -> None:
+        name = _module_name(node)
+        if options.probes_module(name):
+            original(node, env, choices, result)
+            return
+        Path(result.c_file).write_text(_STAND_IN.format(name=name.rpartition(".")[2]), encoding="utf-8")
+        result.c_file_generated = 1
+
+    wrap_method(ModuleNode.ModuleNode, "generate_c_code", generate_c_code)
 
 
 def report_modules(patches: NodePatches, report_dir: Path, options: ProbeOptions, edit: Callable[[str], str]) -> None:

@@ -134,7 +134,7 @@ def age_of_cython(extension: Extension, subject: Subject) -> Finding | None:
     if not version or version >= OLDEST_CYTHON:
         return None
     oldest = ".".join(map(str, OLDEST_CYTHON))
-    text = f"made by Cython {extension.facts.version}: to be profiled it is built anew by Cython {oldest} or newer"
+    text = f"made by Cython {extension.facts.version}, and can stay so: for a profile it is built anew by {oldest} or newer"
     del subject
     return Finding("cython", "note", text)
 

@@ -10,6 +10,7 @@ what it sends them: that works where cyprof is not installed as a wheel.
 import os
 import sys
 
+from cyprof.build import overlay
 from cyprof.inside import VARIABLE
 from cyprof.probe import _runtime as runtime  # type: ignore[attr-defined]
 
@@ -47,6 +48,9 @@ def watched(root: str, folder: str) -> "dict[str, Callable[[], None]]":
 
     _adapt_starts(folder)
     watch = {
+        # In a process that has just begun, other .pth files put their own finders before ours (an editable install by
+        # meson-python does). When Python looks for this module, all of them have been read.
+        "sitecustomize": overlay.move_first,
         "subprocess": lambda: _tell_subprocesses(folder),
         "multiprocessing.popen_spawn_posix": spawn,
         "multiprocessing.popen_forkserver": spawn,

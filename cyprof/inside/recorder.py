@@ -117,7 +117,8 @@ def _write_recording(folder: str, overlay: finder.Overlay) -> None:
 def _write_result(folder: str, overlay: finder.Overlay, engine: Any) -> None:
     """Another engine records one process only: a fork of it ends in its own way."""
     if os.getpid() == _PID:
-        value = {"raw": engine.stop(), "loaded": finder.loaded(), "overlay": overlay.to_json(), "extensions": _extensions()}
+        value = {"raw": engine.stop(), "overlay": overlay.to_json()}
+        value |= {"loaded": finder.loaded(), "extensions": finder.unprobed_extensions()}
         _write(os.path.join(folder, "result"), value)
 
 
@@ -133,7 +134,7 @@ def _write_info(folder: str, overlay: finder.Overlay) -> None:
     value = {
         "loaded": finder.loaded(),
         "overlay": overlay.to_json(),
-        "extensions": _extensions(),
+        "extensions": finder.unprobed_extensions(),
         "started": children.started(),
         "greenlets": "greenlet" in sys.modules,
     }
@@ -183,17 +184,3 @@ def _thread_count() -> int:
     text = os.read(stat, 4096)
     os.close(stat)
     return int(text.rpartition(b")")[2].split()[17])
-
-
-def _extensions() -> list[tuple[str, str]]:
-    """Name and file of each compiled module that was loaded as it is, without probes."""
-    loader = sys.modules["_frozen_importlib_external"].ExtensionFileLoader
-    found = []
-    for name, module in list(sys.modules.items()):
-        if not isinstance(module, type(sys)):
-            continue
-        spec = vars(module).get("__spec__")
-        origin = getattr(spec, "origin", None)
-        if type(getattr(spec, "loader", None)) is loader and isinstance(origin, str):
-            found.append((name, origin))
-    return found

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_support import Done, cyprof, run, write
+from cli_support import Done, cyprof, python, run, write
 from folders import listing
 from projects import BACKENDS, COUNTS, OUTPUT, SCRIPT
 
@@ -20,18 +20,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFLAGS", "-O0")
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all of them, whichever process of pytest's they run in: environments are shared."""
-    root = tmp_path_factory.getbasetemp()
-    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "projects-cache"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
-
-
 def recorded(folder: Path, cache: Path, *words: str, **more: str) -> tuple[Done, dict[str, object]]:
     """Runs `cyprof run` and returns what it said and the recording as JSON."""
-    done = cyprof(folder, "run", *words, "-o", "run.cyprof", CYPROF_CACHE_DIR=str(cache), **more)
+    done = cyprof(folder, "run", "-o", "run.cyprof", *words, CYPROF_CACHE_DIR=str(cache), **more)
     assert done.code == 0, done.err
     exported = cyprof(folder, "export", "run.cyprof", "-o", "run.json")
     assert exported.code == 0, exported.err
@@ -105,6 +96,38 @@ def test_what_is_unchanged_is_not_built_again_and_an_edit_builds_one_module(tmp_
     assert folder_of(built(tmp_path, cache, "checkout")) == folder_of(first)
 
 
+SECONDS = {
+    "meson-python": {
+        **BACKENDS["meson-python"],
+        "meson.build": BACKENDS["meson-python"]["meson.build"]
+        + "py.extension_module('second', 'toy/second.pyx', install: true, subdir: 'toy')\n",
+    },
+    "scikit-build-core": {
+        **BACKENDS["scikit-build-core"],
+        "CMakeLists.txt": BACKENDS["scikit-build-core"]["CMakeLists.txt"]
+        + "cython_transpile(toy/second.pyx LANGUAGE C OUTPUT_VARIABLE second_c)\n"
+        + 'python_add_library(second MODULE "${second_c}" WITH_SOABI)\ninstall(TARGETS second DESTINATION toy)\n',
+    },
+}
+
+
+@pytest.mark.parametrize("backend", SECONDS)
+def test_one_module_is_built_where_the_others_are_wanted_or_changed_by_nobody(
+    backend: str, tmp_path: Path, cache: Path
+) -> None:
+    checkout = write(tmp_path / "checkout", {**SECONDS[backend], "toy/second.pyx": SECOND["toy/second.pyx"]})
+    words = ("checkout", "--module", "toy.kernel")
+    first = built(tmp_path, cache, *words)
+    assert "toy.second has no probes: left out by --module" in first.err
+    sizes = {path.name.partition(".")[0]: path.stat().st_size for path in folder_of(first).glob("lib/toy/*.so")}
+    assert sizes["second"] < 30_000 < sizes["kernel"]
+    kernel = checkout / "toy" / "kernel.pyx"
+    kernel.write_text(kernel.read_text().replace("2 * x", "3 * x"))
+    log = (folder_of(built(tmp_path, cache, *words)) / "log.txt").read_text()
+    assert re.search(r"kernel\.pyx|kernel\.c\b", log)
+    assert not re.search(r"second\.pyx|second\.c\b", log)
+
+
 def test_modules_left_out_run_and_are_named_as_unseen(tmp_path: Path, cache: Path) -> None:
     checkout = write(tmp_path / "checkout", {**BACKENDS["setuptools"], **SECOND})
     # Built in one go by a build system that knows nothing of --module: here its filter is set aside.
@@ -137,6 +160,26 @@ def test_lines_of_a_package(tmp_path: Path, cache: Path) -> None:
     shown = cyprof(tmp_path, "lines", "run.cyprof", "--all").out
     assert "the profile holds no annotation scores" not in shown
     assert re.search(r"py \d+ .*return result \* FACTOR", shown)
+
+
+def test_only_limits_the_line_probes_of_a_package(tmp_path: Path, cache: Path) -> None:
+    checkout = write(tmp_path / "checkout", BACKENDS["setuptools"])
+    write(tmp_path, {"main.py": SCRIPT})
+    words = ("main.py", "--package", "toy=checkout")
+    kernel = str(checkout / "toy" / "kernel.pyx")
+
+    def lines(*more: str) -> set[int]:
+        done = cyprof(
+            tmp_path, "lines", *words, *more, "-o", "lines.json", PYTHONPATH=on_path(checkout), CYPROF_CACHE_DIR=str(cache)
+        )
+        assert done.code == 0, done.err
+        profile = json.loads((tmp_path / "lines.json").read_text())
+        assert calls(profile, "toy.kernel") == COUNTS
+        return {one["line"] for one in profile["lines"] if one["file"] == kernel and one["hits"]}
+
+    inner = {6, 12, 13, 14, 18}
+    assert lines() >= inner
+    assert lines("--only", "toy.kernel:scaled") & inner == {6}
 
 
 def test_a_namespace_package_under_pytest(tmp_path: Path, cache: Path) -> None:
@@ -182,37 +225,77 @@ def test_an_editable_install_is_built_from_its_checkout(tmp_path: Path, cache: P
     assert calls(profile, "toy.kernel") == COUNTS
 
 
+WITH_HEADER = {
+    **BACKENDS["setuptools"],
+    "native/twice.h": "#define TWICE(x) (2 * (x))\n",
+    "toy/kernel.pyx": 'cdef extern from "twice.h":\n    int TWICE(int)\n\ndef twice(int x):\n    return TWICE(x)\n',
+    "pyproject.toml": BACKENDS["setuptools"]["pyproject.toml"].replace(
+        'sources = ["toy/kernel.pyx"]', 'sources = ["toy/kernel.pyx"], include-dirs = ["native"]'
+    ),
+}
+"""A project with a header that only its build files know of."""
+
+
 def test_a_project_builds_what_cannot_be_built_loose(tmp_path: Path, cache: Path) -> None:
-    files = {
-        **BACKENDS["setuptools"],
-        "native/twice.h": "#define TWICE(x) (2 * (x))\n",
-        "toy/kernel.pyx": 'cdef extern from "twice.h":\n    int TWICE(int)\n\ndef twice(int x):\n    return TWICE(x)\n',
-        "main.py": "from toy import kernel\nprint(kernel.twice(21))\n",
-    }
-    sources = 'sources = ["toy/kernel.pyx"]'
-    files["pyproject.toml"] = files["pyproject.toml"].replace(sources, f'{sources}, include-dirs = ["native"]')
-    checkout = write(tmp_path, files)
-    done, profile = recorded(checkout, cache, "main.py")
+    checkout = write(tmp_path / "checkout", WITH_HEADER)
+    write(tmp_path, {"main.py": "from toy import kernel\nprint(kernel.twice(21))\n"})
+    done, profile = recorded(tmp_path, cache, "main.py", PYTHONPATH=on_path(checkout))
     assert done.out == "42\n"
     assert calls(profile, "toy.kernel") == {"twice": 1}
-    assert cyprof(checkout, "stats", "run.cyprof").out.count("built by its own build system") == 1
+    assert cyprof(tmp_path, "stats", "run.cyprof").out.count("built by its own build system") == 1
+
+
+def test_a_project_builds_what_the_running_program_names(tmp_path: Path, cache: Path) -> None:
+    checkout = write(tmp_path / "checkout", WITH_HEADER)
+    late = "import importlib, sys\nprint(importlib.import_module(f'toy.{sys.argv[1]}').twice(21))\n"
+    live = "import cyprof\ncyprof.install(lines=False)\nfrom toy import kernel\n"
+    live += "with cyprof.profile() as p:\n    kernel.twice(4)\np.export('live.json')\n"
+    write(tmp_path, {"late.py": late, "live.py": live})
+    done, profile = recorded(tmp_path, cache, "late.py", "--", "kernel", PYTHONPATH=on_path(checkout))
+    assert done.out == "42\n"
+    assert calls(profile, "toy.kernel") == {"twice": 1}
+    assert profile["unseen"] == []
+    assert len(profile["processes"]) <= 1  # type: ignore[arg-type]
+    assert cyprof(tmp_path, "stats", "run.cyprof").out.count("built by its own build system") == 1
+    done = python(tmp_path, "live.py", PYTHONPATH=on_path(checkout), CYPROF_CACHE_DIR=str(cache))
+    assert done.code == 0, done.err
+    assert calls(json.loads((tmp_path / "live.json").read_text()), "toy.kernel") == {"twice": 1}
 
 
 def test_a_package_of_the_index_keeps_its_files(tmp_path: Path, cache: Path) -> None:
     site = tmp_path / "site"
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), "frozenlist==1.8.0"]
     assert run(install, tmp_path).code == 0
-    before = listing(site)
+    home = tmp_path / "home"
+    state = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    write(home, {"cache/pip/own": "the user's", ".config/pip/pip.conf": ""})
+    before = listing(site), listing(home)
     text = "from frozenlist import FrozenList\nimport frozenlist\nfor i in range(50):\n"
     text += "    one = FrozenList([1]); one.append(i); one.freeze(); len(one)\nprint(frozenlist._frozenlist.__file__)\n"
     write(tmp_path, {"main.py": text})
     words = ("main.py", "--package", "frozenlist")
-    done, profile = recorded(tmp_path, cache, *words, PYTHONPATH=on_path(site), PYTHONDONTWRITEBYTECODE="1")
+    done, profile = recorded(tmp_path, cache, *words, PYTHONPATH=on_path(site), **state)
     assert Path(done.out.strip()).parent == site / "frozenlist"
     names = ("__init__", "append", "freeze", "__len__", "_check_frozen", "_fast_len")
     assert calls(profile, "frozenlist._frozenlist") == {f"FrozenList.{name}": 50 for name in names}
     assert profile["unseen"] == []
-    assert listing(site) == before
+    assert (listing(site), listing(home)) == before
+
+
+def test_c_that_nothing_can_write_anew_is_named_as_unseen(tmp_path: Path, cache: Path) -> None:
+    checkout = write(tmp_path / "checkout", {**BACKENDS["setuptools"], **SECOND})
+    assert python(checkout, "-m", "cython", "-3", "toy/second.pyx").code == 0
+    (checkout / "toy/second.pyx").unlink()
+    pyproject = checkout / "pyproject.toml"
+    pyproject.write_text(pyproject.read_text().replace("second.pyx", "second.c"))
+    reason = "its build compiled C that Cython had not written during the build, so there are no probes"
+    assert f"toy.second has no probes: {reason}" in built(tmp_path, cache, "checkout").err
+    write(tmp_path, {"main.py": "from toy import kernel\nkernel.total(3)\n"})
+    _, profile = recorded(tmp_path, cache, "main.py", "--package", "toy=checkout", PYTHONPATH=on_path(checkout))
+    assert calls(profile, "toy.kernel") == {"total": 1, "scaled": 3}
+    unseen = profile["unseen"]
+    assert isinstance(unseen, list)
+    assert [(one["module"], one["reason"]) for one in unseen] == [("toy.second", f"built without probes: {reason}")]
 
 
 def failure(done: Done) -> tuple[str, str]:

@@ -90,7 +90,7 @@ class Bench:
     def run(
         self, script: Path, overlay: dict[str, Any] | None, build_missing: bool = False, **more: str
     ) -> subprocess.CompletedProcess[str]:
-        empty: dict[str, Any] = {"modules": {}, "probes": {}, "skipped": {}}
+        empty: dict[str, Any] = {"modules": {}, "probes": {}, "skipped": {}, "notes": []}
         command = [
             self.python,
             "-c",

@@ -149,7 +149,7 @@ def test_cython_too_old(bench: Bench, tmp_path: Path) -> None:
     write(tmp_path / "old", {"Cython/__init__.py": "", "Cython/Shadow.py": "__version__ = '0.29.37'\n"})
     root = Path(__file__).resolve().parents[2]
     message, _, _ = failing(bench, tmp_path / "p", "def f(): pass\n", PYTHONPATH=f"{tmp_path / 'old'}:{root}")
-    assert message == "Cython 0.29.37 is too old: probes need Cython 3.1 or newer."
+    assert message.startswith("Cython 0.29.37 is too old to build modules with probes: that takes 3.1 or newer.")
 
 
 @pytest.fixture(scope="module")

@@ -122,6 +122,20 @@ def test_a_program_reached_through_a_link_is_the_same_program(bench: Bench, tmp_
     assert done.stdout.splitlines() == ["1", "loaded fast"], done.stderr
 
 
+def test_an_extension_that_everyone_can_write_is_not_loaded(bench: Bench, tmp_path: Path) -> None:
+    """Though the program catches what it can: nothing may go on with it."""
+    text = "try:\n    import fast\nexcept BaseException:\n    pass\nprint('went on')\n"
+    script = write(tmp_path, {"main.py": text, "fast.pyx": "print('loaded')"})
+    built = bench.build(script)
+    extension = Path(built.entry("fast")["extension"])
+    extension.chmod(0o777)
+    done = bench.run(script, built.overlay)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert f"{extension} can be written by everyone" in done.stderr
+    extension.chmod(0o755)
+    assert bench.run(script, built.overlay).stdout.splitlines() == ["loaded", "went on", "loaded fast"]
+
+
 def test_installed_modules_are_known_by_name_alone(bench: Bench, tmp_path: Path) -> None:
     script = write(
         tmp_path / "build", {"main.py": "import lib.core", "lib/__init__.py": "", "lib/core.pyx": "def f():\n    return 8\n"}

@@ -34,7 +34,7 @@ def recording(functions: list[tuple[Any, ...]], nodes: list[tuple[int, int]], **
 
 
 def profile_of(raw: dict[str, Any], **more: Any) -> Profile:
-    empty = {"modules": {}, "probes": {}, "skipped": {}}
+    empty = {"modules": {}, "probes": {}, "skipped": {}, "notes": []}
     return to_profile({"raw": raw, "loaded": [], "overlay": empty, "extensions": []} | more, FACTS)
 
 
@@ -107,6 +107,7 @@ def test_reports_of_the_modules_that_ran(tmp_path: Path) -> None:
         "modules": {"fast": built, "unused": {**built, "report": "/none"}},
         "probes": {},
         "skipped": {"pure": "it failed"},
+        "notes": [],
     }
     profile = profile_of(recording([python("main")], [(-1, 0)]), loaded=["fast"], overlay=overlay)
     assert profile.run.cython == "3.1.0"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cyprof.build import environment as tools
 from cyprof.build.cache import FORMAT, Cache, Digests, Entry, cannot_write, file_digest
-from cyprof.build.overlay import Built
+from cyprof.build.overlay import Built, Overlay
 from cyprof.build.project.annotate import RECORD_SUFFIX
 from cyprof.build.project.backend import Backend, BackendFailed, build_environ
 from cyprof.build.project.environment import BuildEnvironment, build_environment
@@ -46,6 +46,11 @@ class BuiltProject:
     unprobed: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     cached: bool = False
+
+    def overlay(self) -> Overlay:
+        """The modules for a program that is running already, with all that its reader should know."""
+        unprobed = [f"{module} has no probes: {reason}." for module, reason in self.unprobed.items()]
+        return Overlay(self.modules, notes=[*self.notes, *unprobed])
 
 
 def build_project(
@@ -181,7 +186,8 @@ class _Build:
         made = f"its extensions ({', '.join(plain[:3])}) are not made by Cython" if plain else "it has no extensions"
         return BuildError(
             f"{title} has nothing to put probes into: {made}.",
-            f"Leave it out of --package; its functions are seen as C functions.\nThe whole log: {kept}",
+            "Probes go into extensions made by Cython; functions of others are seen as C functions, without any build."
+            f"\nThe whole log: {kept}",
             text,
         )
 

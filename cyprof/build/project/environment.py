@@ -56,7 +56,8 @@ class BuildEnvironment:
 def build_environment(cache: Cache, words: Iterable[str], title: str, progress: Callable[[str], None]) -> BuildEnvironment:
     """The environment with the requirements `words`, made when the cache has none. BuildError when pip cannot make it."""
     wanted = sorted(words)
-    facts = [*wanted, *tools.python_facts(), _HOOK_LINE]
+    # The same for every venv of a Python: it is made from the Python below.
+    facts = [*wanted, *tools.python_facts(sys.base_prefix), _HOOK_LINE]
     key = hashlib.sha256("\0".join(facts).encode()).hexdigest()[:24]
     folder = cache.root / "environments" / key
     with cache.lock(f"environment-{key}", lambda: progress("waiting for another run that prepares the same environment")):

@@ -47,13 +47,7 @@ def _install_hook(module: Any) -> None:
         if Options._directive_defaults.get("language_level") is None:
             Options._directive_defaults["language_level"] = 2
     names.show_at(Places(**request["places"]).shown)
-    probes = request["probes"]
-    options = hook.ProbeOptions(
-        lines=bool(probes["lines"]),
-        only=tuple(probes["only"]),
-        without=tuple(probes["without"]),
-        modules=tuple(probes["modules"]),
-    )
+    options = hook.ProbeOptions.from_json(request["probes"])
     hook.install(options, Path(request["reports"]))
     if options.lines:
         _record_translations(Path(request["reports"]))

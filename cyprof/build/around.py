@@ -1,0 +1,82 @@
+"""Projects among what is built for a program: those that are named, and those around sources that cannot be built loose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cyprof.build import loose
+from cyprof.build.cache import Cache
+from cyprof.build.modules import Source
+from cyprof.build.overlay import Overlay
+from cyprof.cython.hook import ProbeOptions
+from cyprof.errors import BuildError
+
+if TYPE_CHECKING:
+    from cyprof.build.project import BuiltProject
+
+_PROJECT_FILES = ("pyproject.toml", "setup.py")
+Progress = Callable[[str], None]
+
+
+def build_named(text: str, probes: ProbeOptions, progress: Progress) -> BuiltProject:
+    """Builds the project that NAME, NAME=PATH or PATH means, the way it was last built by `cyprof build`. Raises BuildError
+    and UsageError."""
+    from cyprof.build.project import build_project, find_project
+    from cyprof.build.project.settings import recall
+
+    cache = Cache.open()
+    project = find_project(text, cache, progress)
+    return build_project(project, probes, recall(cache, project.key), cache, progress)
+
+
+def build_sources(
+    sources: Sequence[Source], probes: ProbeOptions, progress: Progress, search_path: Sequence[str]
+) -> tuple[Overlay, list[BuiltProject]]:
+    """Builds loose sources. Where one cannot be built by itself and lies in a project, that project is built by its own build
+    system; the overlay holds what was built loose. Raises BuildError."""
+    try:
+        return loose.build(sources, probes, progress, search_path), []
+    except BuildError as error:
+        if probes.stock:
+            raise  # Cython's own tracing is put into loose modules only
+        projects = _by_their_projects(sources, probes, progress, error)
+    return loose.build(without(sources, projects), probes, progress, search_path), projects
+
+
+def without(sources: Sequence[Source], projects: Sequence[BuiltProject]) -> list[Source]:
+    """The sources that none of the projects has built."""
+    return [source for source in sources if not any(source.module in project.modules for project in projects)]
+
+
+def _by_their_projects(
+    sources: Sequence[Source], probes: ProbeOptions, progress: Progress, error: BuildError
+) -> list[BuiltProject]:
+    """The projects around `sources`, which cannot be built loose for the reason `error`; raises it when there are none."""
+    folders = dict.fromkeys(folder for source in sources if (folder := _project_around(source.path.parent)) is not None)
+    built = []
+    for folder in folders:
+        progress(f"{error.message.splitlines()[0]} The build system of {folder} is asked to do it.")
+        try:
+            project = build_named(str(folder), probes, progress)
+        except BuildError as second:
+            hint = f"{error.hint}\nThe build of its project failed as well: {second.message}\n{second.hint}"
+            raise BuildError(error.message, hint, second.log or error.log) from second
+        project.notes.append(
+            f"The modules of {folder} were built by its own build system, since they cannot be built one by one:"
+            f" {error.message.splitlines()[0]}"
+        )
+        built.append(project)
+    if not built:
+        raise error
+    return built
+
+
+def _project_around(folder: Path) -> Path | None:
+    """The nearest folder from `folder` upwards with a project whose build system knows of Cython, None without one."""
+    for place in (folder, *folder.parents):
+        files = [place / name for name in _PROJECT_FILES if (place / name).is_file()]
+        if files:
+            return place if any(b"cython" in file.read_bytes().lower() for file in files) else None
+    return None
