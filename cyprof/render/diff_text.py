@@ -14,6 +14,7 @@ from .styled import Line, joined, wrapped
 
 _STYLES = {"slower": "bold red", "faster": "bold green", "new": "yellow", "gone": "yellow", "moved": "cyan", "absorbed": "cyan"}
 _MOST_LINES = 30
+_MOST_WITHOUT_VERDICT = 10
 _LONGEST = 60
 
 
@@ -57,7 +58,9 @@ def _table(found: Comparison, number: int, options: ViewOptions, width: int) -> 
 
 
 def _line_table(changed: list[LineChange]) -> list[Line]:
-    kept = [line for line in changed if line.change != "same"][:_MOST_LINES]
+    without = [line for line in changed if line.change == "unknown"]
+    kept = [line for line in changed if line.change not in ("same", "unknown")] + without[:_MOST_WITHOUT_VERDICT]
+    kept = kept[:_MOST_LINES]
     cells = [
         [
             say.hits_text(line),
