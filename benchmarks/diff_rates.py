@@ -9,16 +9,20 @@ twins, and the slow function named and ranked first.
 
 from __future__ import annotations
 
+import math
+import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cyprof.collect import RecordOptions
 from cyprof.collect.rounds import in_rounds
-from cyprof.target import side_targets
+from cyprof.target import Target, side_targets
 from cyprof.view import ViewOptions
-from cyprof.view.compare import Side, compare
+from cyprof.view.compare import Ratio, Side, compare
 
 WORK = """
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
@@ -106,39 +110,54 @@ def quiet(text: str) -> None:
     del text
 
 
+@dataclass
+class Try:
+    """What was said in one try: changes named between twins; the slow function's rank among the changes (0 when it was not
+    called slower) and ratio; other changes named beside it."""
+
+    alarms: list[str]
+    rank: int
+    ratio: Ratio
+    others: list[str]
+
+
+def attempt(sides: Sequence[Sequence[Target]], runs: int) -> Try:
+    """Records the three programs in turns and compares the first with each other one."""
+    taken = in_rounds(sides, runs, RecordOptions(silent=True), quiet)
+    before, twin, slow = (Side(name, one.profiles) for name, one in zip(("before", "twin", "slow"), taken, strict=True))
+    same, changed = compare(before, twin, ViewOptions()), compare(before, slow, ViewOptions())
+    named = [row for row in changed.rows if row.verdict != "same"]
+    found = next((rank for rank, row in enumerate(named, 1) if row.title == SLOWED and row.change == "slower"), 0)
+    ratio = next(row.ratio for row in changed.rows if row.title == SLOWED)
+    assert ratio is not None
+    alarms = [row.title for row in same.rows if row.verdict != "same"] + ["the pace"] * (same.pace_change != "same")
+    return Try(alarms, found, ratio, [row.title for row in named if row.title != SLOWED])
+
+
 def main() -> None:
     words = [int(word) for word in sys.argv[1:]]
     tries, runs, percent = (*words, *(20, 5, 10)[len(words) :])
-    silent, found, first, named = 0, 0, 0, []
+    # A second thread of the matrix product would wait for whatever else the machine does.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    done: list[Try] = []
+    print(f"Python {sys.version.split()[0]}, {runs} runs a side, {SLOWED} slowed by {percent} %\n")
+    print(f"{'try':>3}  {'twins':<20}  {f'{SLOWED}: rank, ratio':<24}  {'others named':<20}  {'time':>6}  load", flush=True)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
         steps = (("before", STEPS), ("twin", STEPS), ("slow", STEPS * (100 + percent) // 100))
-        operands = [write(folder / side, count) for side, count in steps]
+        operands = [write(Path(name) / side, count) for side, count in steps]
         sides = [side_targets(operand, (), "cyprof diff") for operand in operands]
-        options = RecordOptions(silent=True)
-        in_rounds(sides, 1, options, quiet)  # builds
-        for number in range(tries):
+        in_rounds(sides, 1, RecordOptions(silent=True), quiet)  # builds
+        for number in range(1, tries + 1):
             start = time.perf_counter()
-            before, twin, slow = (Side(*side) for side in zip(
-                ("before", "twin", "slow"), (taken.profiles for taken in in_rounds(sides, runs, options, quiet)),
-                strict=True))  # fmt: skip
-            same, changed = compare(before, twin, ViewOptions()), compare(before, slow, ViewOptions())
-            alarms = [row.title for row in same.rows if row.verdict != "same"] + ["the pace"] * (same.pace_change != "same")
-            ranked = [row for row in changed.rows if row.verdict != "same"]
-            silent += not alarms
-            found += any(row.title == SLOWED and row.change == "slower" for row in ranked)
-            first += bool(ranked) and ranked[0].title == SLOWED
-            named += alarms
-            ratio = next(row.ratio for row in changed.rows if row.title == SLOWED)
-            assert ratio is not None
-            others = [row.title for row in ranked if row.title != SLOWED]
-            paces = [pace for side in changed.paces for pace in side]
-            print(f"try {number + 1}: twins {alarms or 'alike'}; {SLOWED} {ratio.value:.3f} "
-                  f"({ratio.low:.3f}-{ratio.high:.3f}), others: {others or 'none'}; paces {min(paces):.2f}-{max(paces):.2f}; "
-                  f"{time.perf_counter() - start:.0f} s", flush=True)  # fmt: skip
-    print(f"Python {sys.version.split()[0]}, {runs} runs a side, slowed by {percent} %")
-    print(f"twins called the same in every function: {silent} of {tries}{f' (named: {named})' if named else ''}")
-    print(f"slowed function found: {found} of {tries}, ranked first: {first} of {tries}")
+            one = attempt(sides, runs)
+            done.append(one)
+            found = f"{one.rank or 'not found'}, {one.ratio.value:.2f} ({one.ratio.low:.2f}-{one.ratio.high:.2f})"
+            print(f"{number:>3}  {', '.join(one.alarms) or 'alike':<20}  {found:<24}  {', '.join(one.others) or '-':<20}  "
+                  f"{time.perf_counter() - start:>4.0f} s  {os.getloadavg()[0]:.1f}", flush=True)  # fmt: skip
+    least = math.ceil(tries * 19 / 20)
+    print(f"\ntwins alike in every function:  {sum(not one.alarms for one in done)} of {tries}  (wanted: {least})")
+    print(f"slowed function found, named:   {sum(one.rank > 0 for one in done)} of {tries}  (wanted: {least})")
+    print(f"slowed function ranked first:   {sum(one.rank == 1 for one in done)} of {tries}  (wanted: {least})")
 
 
 if __name__ == "__main__":

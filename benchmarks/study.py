@@ -1,8 +1,10 @@
 """Both experiments of docs/tutorial, run on this machine: writes the tables and pictures that its pages show.
 
-    python benchmarks/study.py [--runs 5] [--epochs 2] [--data DIR] [--limit SECONDS]     (make study)
+    python benchmarks/study.py [--runs 5] [--epochs 2] [--limit SECONDS]                        (make study)
+    python benchmarks/study.py --full DIR [--runs 1] [--epochs 20] [--stages python,fused]      (make study-full)
 
-The trainer's stages run in turns, under cyprof. `--data` takes the full MNIST, `--epochs 20` the original's length.
+The trainer's stages run in turns, under cyprof. `--full` takes the folder of the full MNIST and the original's 20 epochs;
+it writes the two tables of the trainer alone, as `full-*`.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from cyprof.bench.run import run as run_bench
 from cyprof.collect import RecordOptions
 from cyprof.collect.rounds import Taken, in_rounds
 from cyprof.model import Profile
-from cyprof.target import side_targets
+from cyprof.target import Target, side_targets
 from cyprof.view import ViewOptions
 from cyprof.view.compare import Side, compare
+from cyprof.view.units import count_text
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "tutorial" / "figures"
@@ -41,6 +44,9 @@ def main() -> None:
     options = _options()
     FIGURES.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if options.full:
+        full(options)
+        return
     if options.only != "relu":
         trainer(options)
     if options.only != "mnist":
@@ -60,9 +66,16 @@ def trainer(options: argparse.Namespace) -> None:
     render.write(taken["fused"].profiles[0], FIGURES / "mnist.png", ViewOptions(), "graph")
 
 
+def full(options: argparse.Namespace) -> None:
+    """The tables of the first experiment, at its original size."""
+    taken = record(options)
+    write("full-stages.md", stages_table(taken, options))
+    write("full-counts.md", counts_table(taken[options.stages[0]].profiles[0], options))
+
+
 def relu(options: argparse.Namespace) -> None:
     """The figures of the second experiment."""
-    bench = run_bench(ROOT / "examples" / "relu_derivative.py", BenchOptions(limit=options.limit), print)
+    bench = run_bench(ROOT / "examples" / "relu_derivative.py", BenchOptions(limit=options.limit), say)
     write("relu.txt", render.bench_text(bench).replace(f"{ROOT}/", ""))
     rows = [
         (
@@ -74,28 +87,46 @@ def relu(options: argparse.Namespace) -> None:
         for one in bench.variants
         if one.times
     ]
-    write("relu.md", table(("variant", "ms", "ratio here", "ratio in the original"), rows) + stamp(f"{bench.rounds} rounds"))
+    write(
+        "relu.md",
+        table(("variant", "ms", "ratio here", "ratio in the original"), rows) + stamp(options, f"{bench.rounds} rounds"),
+    )
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--limit", type=float, default=90.0)
-    parser.add_argument("--data", type=Path)
+    parser.add_argument("--runs", type=int)
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--full", type=Path, metavar="DIR")
+    parser.add_argument("--stages", type=lambda text: tuple(text.split(",")), default=STAGES)
     parser.add_argument("--only", choices=("mnist", "relu"))
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.runs = options.runs or (1 if options.full else 5)
+    options.epochs = options.epochs or (20 if options.full else 2)
+    if not set(options.stages) <= set(STAGES) or (options.stages != STAGES and not options.full):
+        parser.error(f"--stages takes some of {','.join(STAGES)}, with --full")
+    return options
 
 
 def record(options: argparse.Namespace) -> dict[str, Taken]:
     """The runs of every stage."""
-    own = ["--epochs", str(options.epochs), *(["--data", str(options.data.absolute())] if options.data else [])]
-    script = shlex.quote(str(ROOT / "examples" / "train_mnist.py"))
-    words = [f"{script} --relu naive" if stage == "naive" else f"{script} --stage {stage}" for stage in STAGES]
-    sides = [side_targets(word, own, "cyprof diff") for word in words]
+    own = ["--epochs", str(options.epochs), *(["--data", str(options.full.absolute())] if options.full else [])]
     quiet = RecordOptions(silent=True)
-    in_rounds(sides, 1, quiet, lambda text: print(text, flush=True))  # fills the cache of builds and of files
-    return dict(zip(STAGES, in_rounds(sides, options.runs, quiet, lambda text: print(text, flush=True)), strict=True))
+    # Fills the cache of builds, and that of files.
+    in_rounds(_sides(options.stages, ["--epochs", "1", "--batch", "1000", "--units", "30"]), 1, quiet, say)
+    return dict(zip(options.stages, in_rounds(_sides(options.stages, own), options.runs, quiet, say), strict=True))
+
+
+def _sides(stages: Sequence[str], own: Sequence[str]) -> list[list[Target]]:
+    script = shlex.quote(str(ROOT / "examples" / "train_mnist.py"))
+    words = [f"{script} --relu naive" if stage == "naive" else f"{script} --stage {stage}" for stage in stages]
+    return [side_targets(word, own, "cyprof diff") for word in words]
+
+
+def say(text: str) -> None:
+    """Progress."""
+    print(text, flush=True)
 
 
 def _of(profile: Profile, name: str) -> tuple[int, float]:
@@ -109,13 +140,13 @@ def _of(profile: Profile, name: str) -> tuple[int, float]:
 def stages_table(taken: dict[str, Taken], options: argparse.Namespace) -> str:
     """Times of every stage, beside the original's."""
     rows = []
-    for stage in STAGES:
+    for stage in taken:
         profiles = taken[stage].profiles
         whole = [profile.run.wall_ns / 1e9 for profile in profiles]
         times = [f"{median(_of(profile, name)[1] for profile in profiles):.3f}" for name in FUNCTIONS[:3]]
         rows.append((stage, f"{median(whole):.2f} ({min(whole):.2f}-{max(whole):.2f})", *times, ORIGINAL[stage]))
     heads = ("stage", "run, s", *(f"{name}, s" for name in FUNCTIONS[:3]), "original, 20 epochs")
-    return table(heads, rows) + stamp(_how(options))
+    return table(heads, rows) + stamp(options, _how(options))
 
 
 def counts_table(profile: Profile, options: argparse.Namespace) -> str:
@@ -130,7 +161,7 @@ def counts_table(profile: Profile, options: argparse.Namespace) -> str:
         assert count == expected, f"{name}: {count} calls, {expected} expected"
         rows.append((f"`{name}`", formula, f"{count:,}", f"{ORIGINAL_CALLS[name]:,}"))
     note = f"\nU = {steps:,} training steps, V = {tests:,} test steps, F = U + V. The original: U = 12,000, V = 2,000.\n"
-    return table(("function", "formula", "calls here", "calls in the original"), rows) + note + stamp(_how(options))
+    return table(("function", "formula", "calls here", "calls in the original"), rows) + note + stamp(options, _how(options))
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -140,17 +171,18 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _how(options: argparse.Namespace) -> str:
-    return f"{options.runs} runs of {options.epochs} epoch{'s' * (options.epochs > 1)} each"
+    digits = "70,000 digits" if options.full else "5,000 digits"
+    return f"{count_text(options.runs, 'run')} of {count_text(options.epochs, 'epoch')} over {digits} for each stage"
 
 
-def stamp(how: str) -> str:
+def stamp(options: argparse.Namespace, how: str) -> str:
     """What the figures were measured on."""
     names = [line.partition(":")[2].strip() for line in _lines(Path("/proc/cpuinfo")) if line.startswith("model name")]
     when = datetime.date.today().isoformat()
     load = f"load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     words = (names[0] if names else platform.machine(), f"{os.cpu_count()} processors", f"Python {platform.python_version()}",
              f"numpy {np.__version__}", how, load, when)  # fmt: skip
-    return f"\n*Measured by `make study`: {', '.join(word for word in words if word)}.*\n"
+    return f"\n*Measured by `make {'study-full' if options.full else 'study'}`: {', '.join(word for word in words if word)}.*\n"
 
 
 def _lines(path: Path) -> list[str]:

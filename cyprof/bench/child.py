@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import json
+import os
 import sys
 import time
 import traceback
@@ -25,24 +26,22 @@ def main() -> None:
     sys.path[0] = str(Path(request["file"]).resolve().parent)
     sys.path.append(request["root"])
     sys.argv = [request["file"]]
-    result = _simulated(request) if request["only"] is not None else _measured(request)
+    tasks = {"measure": _measured, "count": _counted, "reach": _reached}
+    result = tasks[request["task"]](request)
     Path(request["result"]).write_text(json.dumps(result), encoding="utf-8")
 
 
-def _load(request: dict[str, Any]) -> tuple[list[Any], Callable[[float], tuple[Any, ...]], list[tuple[str, str]]]:
-    """The variants, what makes their arguments, and the extensions compiled for them with their sources."""
+def _load(request: dict[str, Any], *, probed: bool = False) -> tuple[list[Any], Callable[[float], tuple[Any, ...]], Any]:
+    """The variants, what makes their arguments, and the overlay with the extensions that were compiled for them."""
     import_module("cyprof.probe._runtime")
     overlay = import_module("cyprof.build.overlay")
-    # Without any probe: what is timed is what the compiler made of the source.
-    probes = {"lines": False, "only": [], "without": ["*"]}
+    # Without any probe, but for the question who calls whom: what is timed is what the compiler made of the source.
+    probes = {"lines": False, "only": [], "without": [] if probed else ["*"]}
     overlay.install(overlay.Overlay({}, probes), build_missing=True)
     bench = import_module("cyprof.bench")
     namespace = {"__name__": "__main__", "__file__": request["file"]}
     code = compile(Path(request["file"]).read_bytes(), request["file"], "exec", dont_inherit=True)
     exec(code, namespace)
-    current = overlay.current()
-    found = [current.modules[name] for name in overlay.loaded() if name in current.modules]
-    built = [(module.extension, module.source) for module in found]
 
     def arguments(scale: float) -> tuple[Any, ...]:
         if not bench.setups:
@@ -52,21 +51,61 @@ def _load(request: dict[str, Any]) -> tuple[list[Any], Callable[[float], tuple[A
         made = function(scale=scale) if takes_scale else function()
         return made if isinstance(made, tuple) else (made,)
 
-    return bench.variants, arguments, built
+    return bench.variants, arguments, overlay
 
 
-def _simulated(request: dict[str, Any]) -> dict[str, Any]:
-    """Runs one variant once on small data, or none (-1): a simulator looks on."""
+def _compiled(overlay: Any) -> list[Any]:
+    """What was built for the modules that were imported."""
+    current = overlay.current()
+    return [current.modules[name] for name in overlay.loaded() if name in current.modules]
+
+
+def _counted(request: dict[str, Any]) -> dict[str, Any]:
+    """Calls variants on small data while a simulator looks on: each in forked processes of its own, one for each number of
+    calls, so that what differs between two of them is those calls."""
     variants, arguments, _ = _load(request)
     made = arguments(request["scale"])
-    if request["only"] >= 0:
-        variants[request["only"]].function(*made)
     measures = import_module("cyprof.bench.measures")
-    return {"elements": max((int(array.size) for array in measures.arrays(made)), default=0)}
+    processes = [
+        {"variant": index, "calls": calls, "process": _fork(partial(variants[index].function, *made), calls)}
+        for index in request["variants"]
+        for calls in request["calls"]
+    ]
+    return {"elements": max((int(array.size) for array in measures.arrays(made)), default=0), "processes": processes}
+
+
+def _fork(call: Callable[[], Any], times: int) -> int:
+    """The id of a process that made the calls and has ended, 0 where it failed."""
+    process = os.fork()
+    if process:
+        _, status = os.waitpid(process, 0)
+        return process if status == 0 else 0
+    code = 1
+    try:
+        for _ in range(times):
+            call()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _reached(request: dict[str, Any]) -> dict[str, Any]:
+    """Which Cython functions each variant enters, by a recording of one call on small data."""
+    variants, arguments, overlay = _load(request, probed=True)
+    made = arguments(request["scale"])
+    live = import_module("cyprof.collect.live")
+    reached = []
+    for index in request["variants"]:
+        with live.profile(lines=False) as recording:
+            variants[index].function(*made)
+        entered = [one for one in recording.profile.functions if one.language == "cython" and one.kind != "module"]
+        reached.append({"variant": index, "functions": [[one.file, one.line, one.name] for one in entered]})
+    return {"reached": reached, "reports": [module.report for module in _compiled(overlay)]}
 
 
 def _measured(request: dict[str, Any]) -> dict[str, Any]:
-    variants, arguments, built = _load(request)
+    variants, arguments, overlay = _load(request)
+    built = [(module.extension, module.source) for module in _compiled(overlay)]
     if not variants:
         return {"variants": []}
     made = arguments(1.0)
@@ -86,7 +125,7 @@ def _measured(request: dict[str, Any]) -> dict[str, Any]:
 def _told(variant: Any, made: tuple[Any, ...]) -> dict[str, Any]:
     """The evidence of one variant, from a few calls; the first of them warms it up."""
     measures = import_module("cyprof.bench.measures")
-    told: dict[str, Any] = {"title": variant.title, "error": "", "times": [], "modules": _modules(variant.function)}
+    told: dict[str, Any] = {"title": variant.title, "error": "", "times": []}
     try:
         result = variant.function(*made)
         told["result_bytes"] = measures.array_bytes(result)
@@ -98,7 +137,7 @@ def _told(variant: Any, made: tuple[Any, ...]) -> dict[str, Any]:
             variant.function(*made)
 
         told["peak_bytes"] = measures.peak_bytes(call)
-        told["faults"], told["system_s"], told["user_s"] = measures.usage(call, 3)
+        told["faults"], told["system_s"], told["user_s"] = measures.usage(call)
         try:
             told["counters"] = measures.counters(call)
         except measures.NoCountersError as error:
@@ -107,18 +146,6 @@ def _told(variant: Any, made: tuple[Any, ...]) -> dict[str, Any]:
         last = traceback.extract_tb(error.__traceback__)[-1]
         told["error"] = f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
     return told
-
-
-def _modules(function: Callable[..., Any]) -> list[str]:
-    """The last names of the modules that a function, or what it names, comes from."""
-    named = [function, *(getattr(function, "__globals__", {}).get(name) for name in _names(function))]
-    modules = {str(getattr(one, "__module__", None) or getattr(one, "__name__", "")) for one in named if one is not None}
-    return sorted(module.rpartition(".")[2] for module in modules)
-
-
-def _names(function: Callable[..., Any]) -> tuple[str, ...]:
-    code = getattr(function, "__code__", None)
-    return tuple(getattr(code, "co_names", ()))
 
 
 def _compare(variants: list[Any], told: list[dict[str, Any]], made: tuple[Any, ...]) -> None:
@@ -141,7 +168,7 @@ def _time(calls: Sequence[Callable[[], Any]], request: dict[str, Any]) -> tuple[
     repeats = [_repeats(call) for call in calls]
     copy, moved = _copier()
     rounds: list[list[float]] = []
-    fastest_copy = float("inf")
+    fastest_copy = min(_seconds(copy, 1) for _ in range(_FEWEST_ROUNDS))
     gc.disable()
     end = time.perf_counter() + request["limit"]
     while len(rounds) < 2 or time.perf_counter() < end:

@@ -16,9 +16,10 @@ class Evidence:
     """What one call does to the machine. None stands for what could not be gathered, `missing` says why.
 
     Bytes are of the whole call; `peak_bytes` what it allocated at its highest, the result included; `minimum_bytes` what any
-    way must at least move: the arguments in and the result out. `mispredicts` is of hardware, or simulated (`simulated`),
-    for each element. `vectorised` are `file:line` of loops that the C compiler turned into vector code, `scalar` of those
-    it did not.
+    way must at least move: the arguments in and the result out. `instructions` and `mispredicts` are of hardware, or simulated
+    (`simulated`), for each element. `vectorised` are `file:line` of the loops in the Cython functions that the variant enters
+    that the C compiler turned into vector code, `scalar` of those it did not, by `file:line` with the
+    `reasons` why not and, in `remedies`, the compiler's flags that would make it vector code.
     """
 
     elements: int = 0
@@ -29,10 +30,13 @@ class Evidence:
     system_s: float | None = None
     user_s: float | None = None
     counters: dict[str, float] = field(default_factory=dict)
+    instructions: float | None = None
     mispredicts: float | None = None
     simulated: bool = False
     vectorised: tuple[str, ...] = ()
     scalar: tuple[str, ...] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+    remedies: dict[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
 
 

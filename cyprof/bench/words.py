@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..view.units import percent_text, share_text, time_text
-from .result import Bench, Variant, is_known
+from .result import Bench, Evidence, Variant, is_known
 
 _FAULTY = 0.15
 """System time above this part of a call is worth a word."""
@@ -11,6 +11,14 @@ _NEAR_ROOF = 0.6
 _OVER_ROOF = 1.25
 _GUESSING = 0.1
 """Mispredicted branches for each element from which on they decide."""
+_EXPLAINED = 0.6
+"""Where memory and the kernel take less than this part of a call, its own instructions decide."""
+_SLOWER = 1.1
+_UNREAD = 50
+"""At so many times the copy roof nothing reads all of its input: no cache is so much faster than memory."""
+_LEAST_TEMPORARY = 0.25
+"""Bytes an element: less is not the data's, but Python's own objects."""
+_FEW_FAULTS = 10
 
 
 def ratio_text(variant: Variant) -> str:
@@ -21,8 +29,8 @@ def ratio_text(variant: Variant) -> str:
 
 
 def rate(variant: Variant) -> float:
-    """GB/s at the bytes that any way must move."""
-    return variant.evidence.minimum_bytes / variant.seconds / 1e9 if variant.times else 0.0
+    """GB/s at the bytes that any way must move, in its fastest round: so the copy roof was measured, too."""
+    return variant.evidence.minimum_bytes / min(variant.times) / 1e9 if variant.times else 0.0
 
 
 def each(variant: Variant, count: float | None) -> float:
@@ -43,18 +51,39 @@ def evidence_text(variant: Variant, bench: Bench) -> str:
         parts.append(f"{found.faults:,.0f} page faults and {spent} a call")
     if found.counters:
         parts.append(", ".join(f"{each(variant, count):.2f} {name}" for name, count in found.counters.items()) + " an element")
-    elif found.mispredicts is not None:
-        parts.append(f"{found.mispredicts:.3f} mispredicted branches an element (simulated by cachegrind)")
-    if found.vectorised or found.scalar:
-        vector = f"vector code at {', '.join(found.vectorised)}" if found.vectorised else "no loop is vector code"
-        parts.append(vector + (f"; scalar at {', '.join(found.scalar)}" if found.scalar else ""))
+    elif found.instructions is not None:
+        parts.append(f"{found.instructions:.2f} instructions and {found.mispredicts or 0:.3f} mispredicted branches an element"
+                     " (simulated by cachegrind, without AVX-512)")  # fmt: skip
+    if rate(variant) < bench.roof:
+        parts.append(f"memory at the roof and the kernel take {share_text(explained(variant, bench))} of its time")
+    if found.vectorised:
+        parts.append(f"vector code at {', '.join(found.vectorised)}")
+    if found.scalar:
+        parts.append(
+            "scalar at "
+            + ", ".join(f"{place} ({found.reasons.get(place, '')}{_remedy(found, place)})" for place in found.scalar)
+        )
     return "; ".join(parts) + "."
+
+
+def explained(variant: Variant, bench: Bench) -> float:
+    """Which part of a call, at most 1, the kernel takes and the memory that has to be moved, temporary arrays written and
+    read again, were it moved at the copy roof."""
+    found = variant.evidence
+    if not variant.times or not bench.roof:
+        return 0.0
+    moved = found.minimum_bytes + 2 * max(0, (found.peak_bytes or 0) - found.result_bytes)
+    return min(1.0, _system_share(variant) + moved / (bench.roof * 1e9) / min(variant.times))
 
 
 def temporaries(variant: Variant) -> str:
     """How many arrays of the result's size lived beside it at most."""
     found = variant.evidence
-    if not found.peak_bytes or not found.result_bytes:
+    if (
+        not found.peak_bytes
+        or not found.result_bytes
+        or found.peak_bytes - found.result_bytes < _LEAST_TEMPORARY * found.elements
+    ):
         return ""
     count = round((found.peak_bytes - found.result_bytes) / found.result_bytes)
     return f"{count} temporary array{'s' if count != 1 else ''} of its size at a time" if count > 0 else ""
@@ -68,24 +97,55 @@ def conclusion(variant: Variant, bench: Bench) -> str:
     causes = []
     if found.mispredicts is not None and found.mispredicts >= _GUESSING:
         causes.append(f"the processor guesses {found.mispredicts:.2f} branches an element wrong")
-    if _system_share(variant) >= _FAULTY and found.faults:
+    if _system_share(variant) >= _FAULTY and (found.faults or 0) >= _FEW_FAULTS:
         causes.append(f"{share_text(_system_share(variant))} of its time the kernel makes pages for fresh arrays")
     if temporaries(variant):
         causes.append(f"it makes {temporaries(variant)}, each of them written and read again")
     part = rate(variant) / bench.roof if bench.roof else 0.0
-    if part >= _OVER_ROOF:
+    if part >= _UNREAD:
+        causes.append("it cannot have read all of its input in that time")
+    elif part >= _OVER_ROOF:
         causes.append(f"its data fit into the processor's caches, at {part:.1f} times the copy roof of memory")
     elif part >= _NEAR_ROOF:
         causes.append(f"it moves memory at {share_text(part)} of the copy roof, so fewer bytes are the only way on")
     first = _first(bench)
-    if first is not None and variant is not first and variant.ratio > 1.1:
+    slower = first is not None and variant is not first and variant.ratio > _SLOWER
+    if first is not None and slower:
         more = found.minimum_bytes / max(1, first.evidence.minimum_bytes)
         if more > 1.2:
             causes.append(f"it has to move {more:.1f} times the bytes of {first.title}")
+        if not causes or explained(variant, bench) < _EXPLAINED:
+            causes += _own_instructions(variant, first, bench)
     if not causes:
-        return "Nothing gathered here stands out: its time is its own arithmetic, or what was not gathered."
+        return _plain(part, slower)
     text = "; ".join(causes)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _own_instructions(variant: Variant, first: Variant, bench: Bench) -> list[str]:
+    """That its arithmetic takes the time, where memory and the kernel leave most of it."""
+    found, other = variant.evidence, first.evidence.instructions
+    taken = share_text(explained(variant, bench))
+    causes = [f"memory and the kernel take {taken} of its time, its own instructions the rest"]
+    if found.instructions is not None and other and found.instructions > 1.2 * other:
+        times = found.instructions / other
+        causes[0] += f": {found.instructions:.1f} an element, {times:.1f} times those of {first.title}"
+    causes += [f"its loop at {place} is not vector code{_remedy(found, place)}" for place in found.scalar]
+    return causes
+
+
+def _remedy(found: Evidence, place: str) -> str:
+    flags = found.remedies.get(place)
+    return f", as it would be with {flags}" if flags else ""
+
+
+def _plain(part: float, slower: bool) -> str:
+    """What is said where nothing stands out."""
+    if slower:
+        return "Nothing gathered here tells why it is slower."
+    if not part:
+        return "Nothing gathered here stands out."
+    return f"Nothing holds it up: one pass over memory at {share_text(part)} of the copy roof, no temporary array, few new pages."
 
 
 def _system_share(variant: Variant) -> float:
@@ -105,8 +165,9 @@ def end_text(bench: Bench) -> str:
     timed = [variant for variant in bench.variants if variant.times]
     if not timed:
         return "No variant ran."
+    precision = percent_text(100 * bench.precision)
     if bench.known:
-        return f"{bench.rounds} rounds; every ratio is known to {percent_text(bench.precision * 100)}."
+        return f"{bench.rounds} rounds; every ratio is known to {precision}."
     loose = [variant.title for variant in timed[1:] if not is_known(variant.low, variant.high, bench.precision)]
-    unknown = f"the ratios of {', '.join(loose)} are not known to {percent_text(bench.precision * 100)}"
+    unknown = f"the ratios of {', '.join(loose)} are not known to {precision}"
     return f"{bench.rounds} rounds, then the time was up: {unknown}; a quieter machine or a longer --limit helps."

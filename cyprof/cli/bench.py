@@ -53,7 +53,7 @@ def _parser() -> Parser:
     parser = Parser(
         "bench",
         "Times variants of one computation side by side, in turns, until their ratios are known; checks that they agree; and\n"
-        "gathers evidence for why one is slower: memory, page faults, bytes a second, branches, vector code.\n"
+        "gathers evidence for why one is slower: memory, page faults, bytes a second, instructions, branches, vector code.\n"
         "FILE marks functions with @variant, and what makes their data with @setup, both from cyprof.bench.",
         ["cyprof bench examples/relu_derivative.py", "cyprof bench variants.py --limit 20 -o bench.json"],
         operand="FILE",
@@ -62,7 +62,7 @@ def _parser() -> Parser:
     parser.add_argument("--limit", type=_seconds, default=60.0, metavar="SECONDS", help="end the timing by then (default: 60)")
     meaning = "end it when every ratio is known so well (default: 2)"
     parser.add_argument("--precision", type=percent, default=2.0, metavar="PERCENT", help=meaning)
-    never = "do not count branches with valgrind, which takes long, where the kernel gives no counters"
+    never = "do not count instructions and branches with valgrind, which takes long, where the kernel gives no counters"
     parser.add_argument("--no-simulate", action="store_false", dest="simulate", help=never)
     add_general(parser)
     return parser

@@ -14,6 +14,7 @@ from .styled import Line, joined, wrapped
 
 _STYLES = {"slower": "bold red", "faster": "bold green", "new": "yellow", "gone": "yellow", "moved": "cyan", "absorbed": "cyan"}
 _MOST_LINES = 30
+_MOST_WITHOUT_VERDICT = 10
 _LONGEST = 60
 
 
@@ -50,22 +51,22 @@ def _table(found: Comparison, number: int, options: ViewOptions, width: int) -> 
     notes = [f"{row.title}: {row.why}." for row in rows if row.why and row.verdict != "same"]
     changed = line_changes(found, source_text_of)
     if changed:
-        lines += [*_line_table(changed, found.shuffled), []]
-    for text in (*notes, say.summary_text(found), *found.notes):
+        lines += [*_line_table(changed), *wrapped([("", say.lines_text(changed))], width, 3), []]
+    for text in filter(None, (*notes, say.summary_text(found), *found.notes, say.unknown_ratio_text(found))):
         lines += wrapped([("", text)], width, 3)
     return lines
 
 
-def _line_table(changed: list[LineChange], shuffled: bool) -> list[Line]:
-    kept = [line for line in changed if line.change != "same"][:_MOST_LINES]
-    if not kept:
-        return [[("", f"Of {len(changed)} lines none changed by more than noise does{'' if shuffled else ' in so few runs'}.")]]
+def _line_table(changed: list[LineChange]) -> list[Line]:
+    without = [line for line in changed if line.change == "unknown"]
+    kept = [line for line in changed if line.change not in ("same", "unknown")] + without[:_MOST_WITHOUT_VERDICT]
+    kept = kept[:_MOST_LINES]
     cells = [
         [
             say.hits_text(line),
             say.line_self_text(line),
             say.ratio_text(line.ratio),
-            line.change,
+            say.VERDICTS[line.change],
             line.function.name,
             say.line_number_text(line),
             _cut(visible(line.text.strip())),

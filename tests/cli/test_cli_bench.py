@@ -36,23 +36,39 @@ def compiled(x):
     return kernel.sign(x)
 
 @variant
+def scalar(x):
+    return kernel.guessing(x)
+
+@variant
 def raising(x):
     raise ValueError("no such thing")
 """
 )
 KERNEL = """
-# cython: boundscheck=False, wraparound=False
 # distutils: extra_compile_args = -O3
+# Pointers in place of memoryviews: those make ten times as much C.
 import numpy as np
 
 def sign(x):
     y = np.empty(x.shape)
-    loop(x, y)
+    loop(<double *><size_t>x.ctypes.data, <double *><size_t>y.ctypes.data, x.size)
     return y
 
-cdef void loop(const double[::1] x, double[::1] y) noexcept nogil:
+def guessing(x):
+    y = np.empty(x.shape)
+    chain(<double *><size_t>x.ctypes.data, <double *><size_t>y.ctypes.data, x.size)
+    return y
+
+cdef void chain(const double *x, double *y, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(x.shape[0]):
+    cdef double last = 0
+    for i in range(n):
+        last = last * 0.0 + (1.0 if x[i] >= 0 else 0.0)
+        y[i] = last
+
+cdef void loop(const double *x, double *y, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
         y[i] = 1.0 if x[i] >= 0 else 0.0
 """
 
@@ -72,7 +88,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, dict[str, Any]
 def test_variants_are_timed_and_what_fails_is_said(told: tuple[Done, dict[str, Any]]) -> None:
     done, data = told
     assert done.code == 1, "a variant raised"
-    first, clipped, compiled, raising = data["variants"]
+    first, clipped, compiled, _, raising = data["variants"]
     assert data["schema"] == "cyprof-bench/1" and data["roof"] > 0
     assert len(first["times"]) == len(clipped["times"]) == data["rounds"] >= 2
     assert first["ratio"] == 1 and compiled["disagrees"] == ""
@@ -85,13 +101,23 @@ def test_a_disagreement_names_the_place(told: tuple[Done, dict[str, Any]]) -> No
 
 
 def test_evidence_is_gathered(told: tuple[Done, dict[str, Any]]) -> None:
-    first, clipped, compiled, _ = (variant["evidence"] for variant in told[1]["variants"])
+    first, clipped, _, _, _ = (variant["evidence"] for variant in told[1]["variants"])
     assert first["elements"] == 100_000 and first["result_bytes"] == 100_000
     assert clipped["minimum_bytes"] == 1_600_000
     assert 1_600_000 <= clipped["peak_bytes"] < 1_700_000, "the result and one temporary"
-    assert [place.partition(":")[0] for place in compiled["vectorised"]] == ["kernel.pyx"]
-    assert not first["vectorised"] and not first["scalar"]
     assert first["counters"] or any("hardware counters" in reason for reason in first["missing"])
+
+
+def test_vector_code_is_told_of_the_loops_that_a_variant_runs_through(told: tuple[Done, dict[str, Any]]) -> None:
+    first, _, compiled, scalar, _ = (variant["evidence"] for variant in told[1]["variants"])
+    lines = KERNEL.splitlines()
+    vector_loop, scalar_loop = (
+        f"kernel.pyx:{number}" for number in (len(lines) - 1, lines.index("    cdef double last = 0") + 2)
+    )
+    assert (compiled["vectorised"], compiled["scalar"]) == ([vector_loop], [])
+    assert (scalar["vectorised"], scalar["scalar"]) == ([], [scalar_loop])
+    assert scalar["reasons"][scalar_loop].startswith("gcc says")
+    assert not first["vectorised"] and not first["scalar"]
 
 
 def test_the_table(tmp_path: Path) -> None:

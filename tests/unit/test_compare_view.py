@@ -16,7 +16,7 @@ from cyprof.render.diff_json import json_bytes
 from cyprof.render.diff_picture import dot_bytes
 from cyprof.render.html.diff import diff_bytes as html_bytes
 from cyprof.view import ViewOptions
-from cyprof.view.compare import Comparison, Row, Side, compare
+from cyprof.view.compare import Comparison, Ratio, Row, Side, compare
 from cyprof.view.compare.limits import broken
 
 NAMES = ("step", "load", "scale", "norm", "sum_up", "store")
@@ -167,6 +167,24 @@ def test_lines_are_compared_where_they_were_recorded() -> None:
     assert (first.after_line, first.change, first.before_hits, first.after_hits) == (4, "slower", 1000, 1000)
     assert {line.change for line in others} == {"same"}
     assert not line_changes(compared(), lambda profile: lambda file: SourceText())
+
+
+def test_lines_of_few_runs_get_no_verdict_and_it_is_said_beside_them() -> None:
+    found = (compare(Side("a", (lined(1, 100),)), Side("b", (lined(2, 300),)), ViewOptions()),)
+    text, page = render.diff_text(found, ViewOptions()), html_bytes(found, ViewOptions()).decode()
+    data = json.loads(json_bytes(found, ViewOptions()))
+    for shown in (text, page):
+        assert "told from noise with four runs a side or more (--runs 4): 5 that both sides have got no verdict" in shown
+    assert [line["verdict"] for line in data["comparisons"][0]["lines"]] == ["unknown"] * 5
+    assert data["comparisons"][0]["lines"][0]["after"]["line"] == 4, "the line that differs most stands first"
+    assert text.count("too few runs") == 5
+
+
+def test_ratios_that_are_not_known_are_explained() -> None:
+    found = compared(runs=1)
+    assert "(?)" not in render.diff_text((found,), ViewOptions())
+    wide = replace(found, rows=(replace(found.rows[0], ratio=Ratio(1.2, 0.0, 5000.0)), *found.rows[1:]))
+    assert "(?): the interval of the ratio goes beyond" in render.diff_text((wide,), ViewOptions())
 
 
 @pytest.mark.parametrize("word", ["slower", "slower=", "faster=10", "slower=x"])

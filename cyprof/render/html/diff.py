@@ -31,13 +31,14 @@ def _section(found: Comparison, number: int) -> str:
     labels = say.labels(found)
     rows = "\n".join(_row(row, label) for row, label in zip(found.rows, labels, strict=True))
     changed = line_changes(found, source_text_of)
+    notes = (say.summary_text(found), *found.notes, say.unknown_ratio_text(found))
     return (
         f"<section><h1>{text(found.before.side.name)} → {text(found.after.side.name)}</h1>"
         f"<p>{text(say.side_text(0, found.before))}<br>{text(say.side_text(number, found.after))}</p>"
         f"<p>{text(say.pace_text(found))}</p>"
         f"{_table(say.COLUMNS, rows)}"
         f"{_lines(changed)}"
-        f"<ul>{''.join(f'<li>{text(note)}</li>' for note in (say.summary_text(found), *found.notes))}</ul></section>"
+        f"<ul>{''.join(f'<li>{text(note)}</li>' for note in notes if note)}</ul></section>"
     )
 
 
@@ -64,7 +65,7 @@ def _lines(changed: list[LineChange]) -> str:
     if not changed:
         return ""
     rows = "\n".join(_line(line) for line in changed)
-    return f"<h2>Lines</h2>{_table(say.LINE_COLUMNS, rows)}"
+    return f"<h2>Lines</h2><p>{text(say.lines_text(changed))}</p>{_table(say.LINE_COLUMNS, rows)}"
 
 
 def _line(line: LineChange) -> str:

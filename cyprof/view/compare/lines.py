@@ -12,7 +12,7 @@ from typing import Literal
 
 from ...model import Function, Profile
 from ..line_rows import SourceProvider
-from .noise import Series, judge
+from .noise import Change, Series, judge
 from .sides import FLOOR_NS, Key, Runs
 from .table import Comparison, Ratio
 
@@ -20,9 +20,13 @@ Texts = Callable[[Profile], SourceProvider]
 """Gives, for a profile, the sources as they were when it ran."""
 
 
+LineVerdict = Literal["faster", "slower", "same", "new", "gone", "unknown"]
+
+
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """One line of a function on both sides: 0 stands for a line number, and None for hits and ns, where a side lacks it."""
+    """One line of a function on both sides: 0 stands for a line number, and None for hits and ns, where a side lacks it. With
+    too few runs to shuffle what both sides have is `unknown`."""
 
     function: Function
     before_line: int
@@ -33,7 +37,7 @@ class LineChange:
     before_ns: int | None
     after_ns: int | None
     ratio: Ratio | None
-    change: Literal["faster", "slower", "same", "new", "gone"]
+    change: LineVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +71,12 @@ def line_changes(found: Comparison, texts: Texts) -> list[LineChange]:
     for entry in entries:
         function, old, new, before, after = entry
         change = changes.get(id(entry))
-        direction: Literal["faster", "slower", "same", "new", "gone"] = "new" if not old else "gone"
+        direction: LineVerdict = "new" if not old else "gone"
         ratio = None
         if change is not None:
             half = min(change.half_width, 20.0)
             ratio = Ratio(*map(math.exp, (change.log_ratio, change.log_ratio - half, change.log_ratio + half)))
-            direction = ("slower" if change.log_ratio > 0 else "faster") if change.changed and judgement.shuffled else "same"
+            direction = _direction(change, shuffled=judgement.shuffled)
         text = after.texts.get(new) or before.texts.get(old) or ""
         lines.append(
             LineChange(function, old, new, text, _middle(before.hits, old), _middle(after.hits, new),
@@ -81,10 +85,18 @@ def line_changes(found: Comparison, texts: Texts) -> list[LineChange]:
     return sorted(lines, key=_rank)
 
 
-def _rank(line: LineChange) -> tuple[bool, int, int]:
+def _direction(change: Change, *, shuffled: bool) -> LineVerdict:
+    if not shuffled:
+        return "unknown"
+    if not change.changed:
+        return "same"
+    return "slower" if change.log_ratio > 0 else "faster"
+
+
+def _rank(line: LineChange) -> tuple[int, int, int]:
     before, after = line.before_ns or 0, line.after_ns or 0
     same = line.change == "same"
-    return same, 0 if same else -abs(after - before), -max(before, after)
+    return 2 if same else line.change == "unknown", 0 if same else -abs(after - before), -max(before, after)
 
 
 def _middle(values: dict[int, list[int]], line: int) -> int | None:

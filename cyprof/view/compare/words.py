@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from ..file_names import file_names
@@ -19,6 +20,7 @@ VERDICTS = {
     "gone": "gone",
     "moved": "moved",
     "absorbed": "absorbed",
+    "unknown": "too few runs",
 }
 MEANINGS = {
     "faster": "its self time fell by more than noise does",
@@ -28,6 +30,7 @@ MEANINGS = {
     "gone": "only the first side has it",
     "moved": "written in another language or module, matched by its name; or its time is shown in a callee now",
     "absorbed": "its self time rose by what a callee had that no probe sees any more: nothing became slower",
+    "too few runs": "of lines, which are told from noise with four runs a side or more (--runs 4)",
 }
 COLUMNS = ("calls", "self", "total", "ratio", "verdict", "function", "kind")
 LINE_COLUMNS = ("hits", "self", "ratio", "verdict", "function", "line", "source")
@@ -82,6 +85,24 @@ def total_text(row: Row) -> str:
 def hits_text(line: LineChange) -> str:
     """Hits of a line on both sides."""
     return change_text(*("" if hits is None else f"{hits:,}" for hits in (line.before_hits, line.after_hits)))
+
+
+def lines_text(changed: Sequence[LineChange]) -> str:
+    """How many lines were compared, and what so few runs leave open."""
+    unknown = sum(line.change == "unknown" for line in changed)
+    if unknown:
+        return (
+            f"{len(changed)} lines compared. Lines are told from noise with four runs a side or more (--runs 4): {unknown} "
+            "that both sides have got no verdict, those that differ most stand first."
+        )
+    same = sum(line.change == "same" for line in changed)
+    return f"{len(changed)} lines compared: {len(changed) - same} changed by more than noise does."
+
+
+def unknown_ratio_text(found: Comparison) -> str:
+    """What `(?)` means, where it is shown."""
+    shown = any("(?)" in ratio_text(row.ratio) for row in found.rows)
+    return "(?): the interval of the ratio goes beyond a thousand times." if shown else ""
 
 
 def line_self_text(line: LineChange) -> str:
