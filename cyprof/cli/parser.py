@@ -19,6 +19,7 @@ _ELSEWHERE = {
     "--lines": "cyprof run",
     "--engine": "cyprof stats and cyprof lines",
     "--style": "cyprof graph",
+    "--ranks": "cyprof stats",
     "--format": "cyprof graph, stats, lines and export",
 }
 """Options that some commands have, and which: given to another they are not the program's."""
