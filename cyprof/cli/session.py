@@ -187,8 +187,10 @@ class Session:
             self.terminal.note(f"wrote {path}")
             return
         others = f"the other {self.rank.size - 1} ranks" if self.rank.size else "the other ranks"
-        pattern = pattern_of(self.asked_for, _suffixes())
-        merge = f"; as one: cyprof merge '{pattern}' -o {self.stem}.all{SUFFIX}" if path.name.endswith(SUFFIX) else ""
+        merge = ""
+        if path.name.endswith(SUFFIX):
+            whole = f"{self.stem}{SUFFIX}" if "{" in self.asked_for.name else str(self.asked_for)
+            merge = f"; as one: cyprof merge '{pattern_of(self.asked_for, _suffixes())}' -o {whole}"
         self.terminal.note(f"wrote {path}, and {others} a file each{merge}")
 
 

@@ -14,7 +14,7 @@ from ..errors import BuildError, CyprofError
 
 class Terminal:
     """stdout and stderr of a command. `quiet` leaves progress and notes out, `debug` shows tracebacks. Of the ranks of an MPI
-    program, which share one terminal, each begins what it says with its `place`, and one is the `speaker` for all of them."""
+    program, which share one terminal, each says with its `place` what concerns it alone, and one is the `speaker` for all."""
 
     def __init__(self, quiet: bool = False, debug: bool = False) -> None:
         self.quiet = quiet
@@ -34,8 +34,8 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """Says what a user wants to know afterwards: a path, something that was left out. Of several ranks one says it."""
-        if self.speaker:
-            self.remark(text)
+        if self.speaker and not self.quiet:
+            self.say(f"cyprof: {text}\n")
 
     def remark(self, text: str) -> None:
         """Says what happened to this very process."""
@@ -43,7 +43,7 @@ class Terminal:
             self.say(f"cyprof: {self._begin()}{text}\n")
 
     def _begin(self) -> str:
-        return f"{self.place}: " if self.place and not self.speaker else ""
+        return f"{self.place}: " if self.place else ""
 
     def error(self, error: CyprofError) -> None:
         """Says what happened and what to do, with the traceback for those who asked for it."""
