@@ -23,6 +23,12 @@ from .target import host
 
 __all__ = ["Plugin", "profile"]
 
+_TASKS = ("distributed.worker:_run_task*", "distributed.worker:_run_actor*", "distributed.worker:apply_function*")
+"""The functions of a worker that call those of tasks, in threads and, for coroutines, in its event loop; the last are those
+of releases before 2025."""
+_THREADS = ("MainThread", "IO loop*", "Profile", "*Dask-*", "TCP-Executor*", "asyncio_*", "Nanny*")
+"""The threads of a worker's own. All others were begun by tasks."""
+
 _recordings: dict[str, KeptRecording] = {}
 """The recordings of this process by the name of their session: workers that share a process share one."""
 
@@ -32,8 +38,11 @@ class profile(Shown):  # lower case, as cyprof.profile is
 
     After the block `profile` is one profile with a member for each worker; `stats()`, `graph()`, `save()` and the others show
     it, `workers()` holds the workers against each other. `client` is by default the current one; an asynchronous one wants
-    `async with`. Modules that workers import from then on are built with probes; with `restart` the workers are restarted
-    first, so that this holds for all. `clock`, `lines` and `only` are as for `cyprof.profile()` and `cyprof.install()`.
+    `async with`.
+
+    Modules that workers import from then on are built with probes; with `restart` the workers are restarted first, so that
+    this holds for all, and results they hold are lost. `tasks_only` leaves out what workers do beside tasks: their event
+    loops, waiting for tasks. `clock`, `lines` and `only` are as for `cyprof.profile()` and `cyprof.install()`.
     """
 
     def __init__(
@@ -44,11 +53,14 @@ class profile(Shown):  # lower case, as cyprof.profile is
         lines: bool = False,
         only: tuple[str, ...] = (),
         restart: bool = False,
+        tasks_only: bool = True,
     ) -> None:
         self._client = default_client() if client is None else client
         self._restart = restart
         target = Path(sys.argv[0]).name or "python"
-        self._session = Session(f"dask-{secrets.token_hex(8)}", target, tuple(sys.argv), clock, lines, only)
+        shut = _THREADS if tasks_only else ()
+        name = f"dask-{secrets.token_hex(8)}"
+        self._session = Session(name, target, tuple(sys.argv), clock, lines, only, _TASKS, shut)
 
     def __enter__(self) -> Self:
         if self._client.asynchronous:
@@ -95,7 +107,10 @@ class profile(Shown):  # lower case, as cyprof.profile is
     def _merged(self, parts: list[Profile]) -> Profile:
         if not parts:
             raise CollectError("No worker gave a recording back.", "See whether there are workers, and what their logs say.")
-        return merge(parts, [""] * len(parts))
+        found = merge(parts, [""] * len(parts))
+        if not len(found.tree):
+            found.notes.append("No task was seen; tasks_only=False shows all that the workers did.")
+        return found
 
 
 class Plugin(WorkerPlugin):  # type: ignore[misc]  # distributed has no types

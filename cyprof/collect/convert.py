@@ -46,7 +46,7 @@ def to_profile(result: dict[str, Any], facts: Facts) -> Profile:
     raw = result["raw"]
     paths = _Paths()
     functions, numbers = _functions(raw["functions"], paths)
-    tree, nodes = _tree(raw, numbers, merged=len(functions) < len(numbers))
+    tree, nodes = _tree(raw, numbers, merged=len(functions) < len(numbers) or raw.get("code_made_anew", False))
     lines, files = _lines(raw, nodes, paths)
     reports = _reports(result)
     profile = Profile(

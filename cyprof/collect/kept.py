@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from ..model import Profile
 from ..target import host
 from .convert import Facts, now, to_profile
 from .live import PACKAGE, install, own_files
+from .own import only_below
 from .processes import Leavings
 from .unseen import some
 
@@ -30,14 +31,19 @@ _FACTS = "facts"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What all processes are told that are recorded together. `name` is that of a folder which each machine makes for them."""
+    """What all processes are told that are recorded together. `name` is that of a folder which each machine makes for them.
+
+    Of threads whose names match a pattern of `threads`, only what goes on in and below functions that match one of `roots`
+    (as `module:name`) is shown."""
 
     name: str
     target: str
     argv: tuple[str, ...] = ()
     clock: str = "auto"
     lines: bool = False
-    only: tuple[str, ...] = field(default=())
+    only: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -100,19 +106,19 @@ class KeptRecording:
 
 def own_recording(session: Session) -> Profile | None:
     """What this process has recorded in the session, once; None when that is nothing."""
-    return _read(session.folder / str(os.getpid()))
+    return _read(session, session.folder / str(os.getpid()))
 
 
 def left_behind(session: Session) -> list[Profile]:
     """What other processes of this machine have recorded in the session and not fetched, since they are gone. Its folder
     goes."""
     folder = session.folder
-    found = [_read(one) for one in sorted(folder.iterdir()) if one.name.isdecimal()]
+    found = [_read(session, one) for one in sorted(folder.iterdir()) if one.name.isdecimal()]
     shutil.rmtree(folder, ignore_errors=True)
     return [profile for profile in found if profile is not None]
 
 
-def _read(folder: Path) -> Profile | None:
+def _read(session: Session, folder: Path) -> Profile | None:
     """The recording in the folder of a process, which goes with that: it is read once."""
     taken = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}")
     try:
@@ -125,6 +131,7 @@ def _read(folder: Path) -> Profile | None:
     shutil.rmtree(taken, ignore_errors=True)
     if result is None:
         return None
+    result["raw"] = only_below(result["raw"], session.roots, session.threads)
     facts = Facts(**known["facts"])
     profile = to_profile(result, replace(facts, argv=tuple(facts.argv)))
     if known["early"]:

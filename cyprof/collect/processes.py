@@ -162,6 +162,7 @@ def _joined(parts: Sequence[Part], ends: Sequence[str]) -> dict[str, Any]:
         raw["threads"] += [(threads[number], *rest, process) for number, *rest in own["threads"]]
         raw["processes"].append((process, part.pid, part.name, part.parent_pid, own["cpu_ns"], own["wall_ns"], end))
     raw["functions"] = list(functions)
+    raw["code_made_anew"] = len(functions) < sum(len(part.raw["functions"]) for part in parts)
     raw["wall_ns"] = parts[0].raw["wall_ns"]
     return raw | {name: sum(part.raw[name] for part in parts) for name in SUMMED}
 
