@@ -95,14 +95,21 @@ class profile(Shown):  # lower case, as cyprof.profile is
             raise CollectError(
                 f"The workers have no module {error.name}.", "Install cyprof where the workers run, in the same version."
             ) from error
+        except CollectError:
+            await self._fetch()  # some workers may have begun
+            raise
 
     async def _end(self) -> None:
+        self._profile = self._merged(await self._fetch())
+
+    async def _fetch(self) -> list[Profile]:
+        """Ends the recordings and brings them here. Nothing of them is left on the workers."""
         await self._client.unregister_worker_plugin(self._session.name)
         own: dict[str, bytes | None] = await self._client.run(_own, self._session)
         by_machine = {machine: worker for worker, machine in (await self._client.run(host)).items()}
         left: dict[str, list[bytes]] = await self._client.run(_left, self._session, workers=list(by_machine.values()))
         packed = [*own.values(), *(data for group in left.values() for data in group)]
-        self._profile = self._merged([from_bytes(data, Path(self._session.name)) for data in packed if data])
+        return [from_bytes(data, Path(self._session.name)) for data in packed if data]
 
     def _merged(self, parts: list[Profile]) -> Profile:
         if not parts:
