@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 import shutil
 import socket
@@ -10,9 +11,10 @@ from pathlib import Path
 
 import profiles
 import pytest
-from cli_support import cyprof, run, write
+from cli_support import cyprof, write
 
 import cyprof as product
+from cyprof.collect.merged import merge_files
 from cyprof.model import Profile
 from cyprof.store import save
 from cyprof.target import Rank, own_rank, path_of, pattern_of
@@ -41,11 +43,6 @@ def rank(number: int, size: int = 3) -> dict[str, str]:
 def of_rank(number: int) -> Profile:
     profile = profiles.demo()
     return replace(profile, run=replace(profile.run, place=f"rank {number}", wall_ns=10**9 + number))
-
-
-def saved(folder: Path, *numbers: int) -> None:
-    for number in numbers:
-        save(of_rank(number), folder / f"r{number}.cyprof")
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +114,22 @@ def test_what_concerns_one_rank_alone_has_its_number(tmp_path: Path) -> None:
     assert "cyprof: rank 2: The program was ended (SIGTERM)" in done.err
 
 
+@pytest.fixture(scope="module")
+def odd_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings, and what is none, or none any more."""
+    folder = write(tmp_path_factory.mktemp("odd"), PROGRAM)
+    paths = [save(of_rank(number), folder / f"r{number}.cyprof") for number in range(2)]
+    shutil.copy(paths[0], folder / "copy.cyprof")
+    save(merge_files(paths), folder / "both.cyprof")
+    data = paths[1].read_bytes()
+    (folder / "torn.cyprof").write_bytes(data[:-9])
+    (folder / "newer.cyprof").write_bytes(data[:8] + (7).to_bytes(4, "big") + data[12:])
+    recorder = cProfile.Profile()
+    recorder.runcall(len, "")
+    recorder.dump_stats(folder / "stats.prof")
+    return folder
+
+
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
@@ -137,20 +150,13 @@ def test_what_concerns_one_rank_alone_has_its_number(tmp_path: Path) -> None:
         (["graph", "--ranks", "r0.cyprof"], 2, "It belongs to cyprof stats"),
     ],
 )
-def test_what_cannot_be_merged(tmp_path: Path, words: list[str], code: int, sentence: str) -> None:
-    saved(tmp_path, 0, 1)
-    shutil.copy(tmp_path / "r0.cyprof", tmp_path / "copy.cyprof")
-    assert cyprof(tmp_path, "merge", "r0.cyprof", "r1.cyprof", "-o", "both.cyprof").code == 0
-    data = (tmp_path / "r1.cyprof").read_bytes()
-    (tmp_path / "torn.cyprof").write_bytes(data[:-9])
-    (tmp_path / "newer.cyprof").write_bytes(data[:8] + (7).to_bytes(4, "big") + data[12:])
-    write(tmp_path, PROGRAM)
-    run(["python3", "-m", "cProfile", "-o", "stats.prof", "-c", "0"], tmp_path)
-    done = cyprof(tmp_path, *words)
+def test_what_cannot_be_merged(odd_files: Path, words: list[str], code: int, sentence: str) -> None:
+    data = (odd_files / "r1.cyprof").read_bytes()
+    done = cyprof(odd_files, *words)
     assert done.code == code
     assert sentence in done.err
     assert len(done.err.splitlines()) == 2, "one sentence of what happened, one of what to do"
-    assert (tmp_path / "r1.cyprof").read_bytes() == data
+    assert (odd_files / "r1.cyprof").read_bytes() == data
 
 
 def test_recordings_without_ranks_are_called_after_their_files(tmp_path: Path) -> None:
