@@ -120,6 +120,12 @@ def current() -> Overlay | None:
     return next((finder.overlay for finder in sys.meta_path if isinstance(finder, _Finder)), None)
 
 
+def loaded_without() -> list[str]:
+    """The names of the modules that were imported as they are, and that the finder in force would have built."""
+    chosen = next((finder for finder in sys.meta_path if isinstance(finder, _Finder)), None)
+    return [] if chosen is None else [name for name, module in list(sys.modules.items()) if chosen.would_build(name, module)]
+
+
 def is_built(spec: ModuleSpec | None) -> bool:
     """Whether the spec is one of this finder's, of a module built by cyprof."""
     return isinstance(getattr(spec, "loader", None), _Loader)
@@ -219,6 +225,14 @@ class _Finder:
             if not built.loose:
                 return self._by_name(fullname, built, path, target)
         return self._spec(fullname, built, found)
+
+    def would_build(self, fullname: str, module: ModuleType) -> bool:
+        """Whether a module that was loaded from an extension file as it is would be built by this finder."""
+        spec = getattr(module, "__spec__", None)
+        if type(getattr(spec, "loader", None)) is not ExtensionFileLoader:
+            return False
+        parent = sys.modules.get(fullname.rpartition(".")[0])
+        return self._find(fullname, getattr(parent, "__path__", None)) is not None
 
     def _find(self, fullname: str, path: Sequence[str] | None) -> Found | None:
         """The source to build that Python would come to first for `fullname`, if it is one."""

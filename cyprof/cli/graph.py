@@ -20,10 +20,8 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
     group = STYLES[session.options.style]
-    path = session.output_in(group, _DEFAULT.stem)
-    if path is None:
-        path = _DEFAULT
-        render.check_output(path, group)
+    path = session.output_in(group, _DEFAULT.stem, _DEFAULT.suffix)
+    assert path is not None
 
     def draw(profile: Profile, options: ViewOptions) -> None:
         terminal.progress(f"drawing {path}")

@@ -19,6 +19,7 @@ COMMANDS = {
     "lines": "hits and time of each line of the Cython functions",
     "stats": "table of functions, as pstats prints it",
     "run": "record only, and look later",
+    "merge": "the recordings of several ranks, workers or runs as one",
     "export": "write a recorded run for another tool",
     "diff": "what became faster or slower, and what is noise",
     "bench": "variants of one computation, side by side, and why one is slower",

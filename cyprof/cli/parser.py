@@ -20,6 +20,7 @@ _ELSEWHERE = {
     "--engine": "cyprof stats and cyprof lines",
     "--style": "cyprof graph",
     "--threads": "cyprof graph and cyprof stats",
+    "--ranks": "cyprof stats",
     "--format": "cyprof graph, stats, lines and export",
 }
 """Options that some commands have, and which: given to another they are not the program's."""

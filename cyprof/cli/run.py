@@ -21,8 +21,8 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     session = Session.open(_parser(), words, terminal)
     if session.target.kind == "saved":
         raise UsageError(f"{session.target.value} is a recording already.", f"Look at it: cyprof graph {session.target.value}")
-    path = session.output or session.default_output(SUFFIX)
-    _check_suffix(path)
+    path = session.output or session.own_path(session.default_output(SUFFIX))
+    check_suffix(path)
     check_place(path)
 
     def keep(profile: Profile, options: ViewOptions) -> None:
@@ -33,7 +33,8 @@ def main(words: Sequence[str], terminal: Terminal) -> int:
     return session.run(keep, lines=session.options.lines)
 
 
-def _check_suffix(path: Path) -> None:
+def check_suffix(path: Path) -> None:
+    """Raises UsageError for the name of a recording that does not end as one."""
     if not path.name.lower().endswith(SUFFIX):
         raise UsageError(
             f"{path} cannot be written: a recording ends in {SUFFIX}.",

@@ -11,7 +11,8 @@ from .. import render
 from ..collect import record
 from ..errors import CollectError, CyprofError, UsageError
 from ..model import Profile
-from ..target import Target, resolve
+from ..store import SUFFIX
+from ..target import Rank, Target, own_rank, path_of, pattern_of, resolve
 from ..view import ViewOptions
 from ..view.classify import matches
 from .config import defaults
@@ -33,6 +34,8 @@ class Session:
     options: Namespace
     target: Target
     terminal: Terminal
+    asked_for: Path | None = None
+    """The file that was asked for, by the user or by default; each rank has one of its own instead."""
 
     @classmethod
     def open(cls, parser: Parser, words: Sequence[str], terminal: Terminal) -> Session:
@@ -40,21 +43,38 @@ class Session:
         options, target = parser.read(words, defaults())
         terminal.quiet = options.quiet
         session = cls(parser, options, resolve(target, parser.prog), terminal)
+        if session.rank is not None:
+            terminal.place, terminal.speaker = session.rank.title, session.rank.is_first
         session._check_engine()
         return session
 
     @property
-    def output(self) -> Path | None:
-        """The file named by -o."""
-        path = self.options.output
-        return path if isinstance(path, Path) else None
+    def rank(self) -> Rank | None:
+        """Which rank of an MPI program is recorded; None outside of one, and for what was recorded before."""
+        return None if self.target.kind == "saved" else own_rank()
 
-    def output_in(self, group: str, stem: str) -> Path | None:
-        """The file to write: -o, or STEM with the suffix of --format; None without either. Raises, before anything is run,
-        UsageError for a format the group does not write and RenderError for a place that cannot be written."""
+    @property
+    def output(self) -> Path | None:
+        """The file named by -o, or this rank's own."""
+        path = self.options.output
+        return self.own_path(path) if isinstance(path, Path) else None
+
+    def own_path(self, path: Path) -> Path:
+        """Where this process writes what is to be written to `path`: each rank has a file of its own."""
+        self.asked_for = path
+        return path_of(path, self.rank, _suffixes()) if self.rank is not None or "{" in path.name else path
+
+    def output_in(self, group: str, stem: str, suffix: str = "") -> Path | None:
+        """The file to write: -o, else STEM with the suffix of --format, else with `suffix`; None without any. The tables of
+        several ranks cannot share a terminal and are files, too. Raises, before anything is run, UsageError for a format the
+        group does not write and RenderError for a place that cannot be written."""
         form, path = self.options.format, self.output
-        if path is None and form is not None:
-            path = Path(f"{stem}{render.find_format(form, group).suffix}")
+        if form is not None:
+            suffix = render.find_format(form, group).suffix
+        elif self.rank is not None:
+            suffix = suffix or ".txt"
+        if path is None and suffix:
+            path = self.own_path(Path(f"{stem}{suffix}"))
         if path is not None:
             render.check_output(path, group, form)
             if self.target.kind == "saved" and path.exists() and path.samefile(self.target.value):
@@ -113,7 +133,7 @@ class Session:
         options = record_options(self.options, lines=lines, progress=self.terminal.shows_progress)
         recording = record(self.target, options, self.terminal.progress, by=self.engine)
         if recording.remark:
-            self.terminal.note(recording.remark)
+            self.terminal.remark(recording.remark)
         try:
             if recording.profile is None:
                 raise recording.lost or CyprofError("No profile was recorded.")
@@ -153,6 +173,27 @@ class Session:
                 f"Record it again with lines: cyprof run --lines {profile.run.target} -o {self.target.value}",
             )
 
+    def need_members(self, profile: Profile) -> None:
+        """Raises CollectError when a profile was not merged."""
+        if not profile.members:
+            raise CollectError(
+                f"{self.target.value} is one recording, and --ranks holds several against each other.",
+                "Merge them first: cyprof merge 'rank*.cyprof' -o all.cyprof",
+            )
+
     def wrote(self, path: Path) -> None:
-        """Tells where an output lies."""
-        self.terminal.note(f"wrote {path}")
+        """Tells where an output lies; the first rank tells of those of the others, too."""
+        if self.rank is None or self.asked_for is None:
+            self.terminal.note(f"wrote {path}")
+            return
+        others = f"the other {self.rank.size - 1} ranks" if self.rank.size else "the other ranks"
+        merge = ""
+        if path.name.endswith(SUFFIX):
+            whole = f"{self.stem}{SUFFIX}" if "{" in self.asked_for.name else str(self.asked_for)
+            merge = f"; as one: cyprof merge '{pattern_of(self.asked_for, _suffixes())}' -o {whole}"
+        self.terminal.note(f"wrote {path}, and {others} a file each{merge}")
+
+
+def _suffixes() -> list[str]:
+    """The suffixes of what is written, those with dots in them too."""
+    return [SUFFIX, *(found.suffix for found in render.renderers())]

@@ -16,13 +16,17 @@ from .terminal import Terminal
 def main(words: Sequence[str], terminal: Terminal) -> int:
     """Runs the command and returns its exit code."""
     session = Session.open(_parser(), words, terminal)
-    path = session.output_in("stats", session.stem)
+    by_rank: bool = session.options.ranks
+    group, text = ("ranks", render.members_text) if by_rank else ("stats", render.stats_text)
+    path = session.output_in(group, session.stem)
 
     def show(profile: Profile, options: ViewOptions) -> None:
+        if by_rank:
+            session.need_members(profile)
         if path is None:
-            terminal.table(render.stats_text(profile, options, terminal.width, terminal.color))
+            terminal.table(text(profile, options, terminal.width, terminal.color))
             return
-        session.write(profile, path, options, "stats")
+        session.write(profile, path, options, group)
 
     return session.run(show)
 
@@ -35,6 +39,7 @@ def _parser() -> Parser:
             "cyprof stats train.py",
             "cyprof stats train.py --sort cumtime --top 20 -- --epochs 2",
             "cyprof stats run.cyprof --only 'trainer.*'           from a recorded run",
+            "cyprof stats --ranks all.cyprof                      what cyprof merge has made: the ranks side by side",
             "cyprof stats --engine cprofile train.py              what cProfile itself says",
         ],
     )
@@ -45,5 +50,7 @@ def _parser() -> Parser:
     add_recording(parser)
     add_selection(parser)
     add_table(parser)
+    meaning = "hold the ranks, workers or runs of a merged recording against each other, function by function"
+    parser.add_argument("--ranks", action="store_true", help=meaning)
     add_general(parser)
     return parser

@@ -13,16 +13,19 @@ from ..errors import BuildError, CyprofError
 
 
 class Terminal:
-    """stdout and stderr of a command. `quiet` leaves progress and notes out, `debug` shows tracebacks."""
+    """stdout and stderr of a command. `quiet` leaves progress and notes out, `debug` shows tracebacks. Of the ranks of an MPI
+    program, which share one terminal, each says with its `place` what concerns it alone, and one is the `speaker` for all."""
 
     def __init__(self, quiet: bool = False, debug: bool = False) -> None:
         self.quiet = quiet
         self.debug = debug
+        self.place = ""
+        self.speaker = True
 
     @property
     def shows_progress(self) -> bool:
         """Whether progress is shown: only to somebody who looks at a terminal."""
-        return not self.quiet and _is_terminal(sys.stderr)
+        return not self.quiet and self.speaker and _is_terminal(sys.stderr)
 
     def progress(self, text: str) -> None:
         """Says what is being done now."""
@@ -30,9 +33,17 @@ class Terminal:
             self.say(f"cyprof: {text}\n")
 
     def note(self, text: str) -> None:
-        """Says what a user wants to know afterwards: a path, something that was left out."""
-        if not self.quiet:
+        """Says what a user wants to know afterwards: a path, something that was left out. Of several ranks one says it."""
+        if self.speaker and not self.quiet:
             self.say(f"cyprof: {text}\n")
+
+    def remark(self, text: str) -> None:
+        """Says what happened to this very process."""
+        if not self.quiet:
+            self.say(f"cyprof: {self._begin()}{text}\n")
+
+    def _begin(self) -> str:
+        return f"{self.place}: " if self.place else ""
 
     def error(self, error: CyprofError) -> None:
         """Says what happened and what to do, with the traceback for those who asked for it."""
@@ -41,7 +52,7 @@ class Terminal:
             if isinstance(error, BuildError) and error.log:
                 self.say(f"{error.log.rstrip()}\n")
         hint = f"\n{error.hint}" if error.hint else ""
-        self.say(f"cyprof: error: {error.message}{hint}\n")
+        self.say(f"cyprof: {self._begin()}error: {error.message}{hint}\n")
 
     def say(self, text: str) -> None:
         """Text to stderr, at once. A stderr that is closed is no reason to stop."""

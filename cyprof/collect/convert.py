@@ -21,7 +21,8 @@ _STDLIB = Path(os.__file__).resolve().parent
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a run besides its recording. `cost` is what the runtime's calibrate() gave."""
+    """What is known of a run besides its recording. `cost` is what the runtime's calibrate() gave; `place` and `host` say
+    which part of a program on many machines it was, and on which of them."""
 
     target: str
     argv: tuple[str, ...]
@@ -30,6 +31,8 @@ class Facts:
     clock: str
     with_lines: bool
     cost: dict[str, float]
+    place: str = ""
+    host: str = ""
 
 
 def now() -> str:
@@ -43,7 +46,7 @@ def to_profile(result: dict[str, Any], facts: Facts) -> Profile:
     raw = result["raw"]
     paths = _Paths()
     functions, numbers = _functions(raw["functions"], paths)
-    tree, nodes = _tree(raw, numbers, merged=len(functions) < len(numbers))
+    tree, nodes = _tree(raw, numbers, merged=len(functions) < len(numbers) or raw.get("code_made_anew", False))
     lines, files = _lines(raw, nodes, paths)
     reports = _reports(result)
     overlay = Overlay.from_json(result["overlay"])
@@ -171,6 +174,8 @@ def _run(raw: dict[str, Any], facts: Facts, reports: list[ModuleReport]) -> Run:
         started=facts.started,
         cost=ProbeCost(**{field.name: max(0.0, facts.cost.get(field.name, 0.0)) for field in fields(ProbeCost)}),
         with_lines=facts.with_lines,
+        place=facts.place,
+        host=facts.host,
     )
 
 

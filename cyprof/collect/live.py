@@ -16,37 +16,40 @@ from ..build.cache import kept_in_use
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
-from ..model import Profile
 from .convert import Facts, now, to_profile
 from .part import read_part
+from .shown import Shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _process = contextlib.ExitStack()
 """What is held until this process ends."""
-_PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent.parent
+"""The folder of cyprof itself."""
 
 
-def install(*, lines: bool = True, only: tuple[str, ...] = ()) -> None:
+def install(*, lines: bool = True, only: tuple[str, ...] = (), on_built: Callable[[], None] | None = None) -> None:
     """Has Cython modules that are imported from now on built with probes, and line probes unless `lines` is false.
 
     Only loose sources (`.pyx` files on `sys.path` or in its packages) are built, as `cyprof run` would. `only` limits line
     probes to functions whose qualified name, or `module:name`, matches a pattern. A module that does not compile raises
-    BuildError at its import.
+    BuildError at its import. `on_built` is called when a module was built.
     """
     # The runtime has to be there before the first probed module looks for it.
     import_module("cyprof.probe._runtime")
     probes = ProbeOptions(lines=lines, only=only)
     chosen = {"lines": probes.lines, "only": list(probes.only), "without": list(probes.without)}
     _process.enter_context(kept_in_use())
-    finder.install(Overlay({}, chosen), build_missing=True, on_failure=_raise)
+    known = finder.current()
+    overlay = known if known is not None and known.probes == chosen else Overlay({}, chosen)
+    finder.install(overlay, build_missing=True, on_failure=_raise, on_built=on_built)
 
 
 def _raise(error: BuildError) -> Any:
     raise error
 
 
-class profile:  # lower case: used as `with cyprof.profile()` and `@cyprof.profile()`, where it reads as a verb
+class profile(Shown):  # lower case: used as `with cyprof.profile()` and `@cyprof.profile()`, where it reads as a verb
     """Records what this process does in a `with` block, or in a decorated function, on all its threads.
 
     Modules imported through the finder (`cyprof.install()` before the import, or any run by the `cyprof` command) show their
@@ -58,25 +61,17 @@ class profile:  # lower case: used as `with cyprof.profile()` and `@cyprof.profi
     def __init__(self, *, clock: Literal["auto", "exact", "sampled"] = "auto", lines: bool = True) -> None:
         self._clock = clock
         self._lines = lines
-        self._profile: Profile | None = None
         self._started = ""
         self._runtime = import_module("cyprof.probe._runtime")
         self._cost: dict[str, float] = {}
 
-    @property
-    def profile(self) -> Profile:
-        """The recorded Profile. CollectError when nothing has been recorded yet."""
-        if self._profile is None:
-            raise CollectError("Nothing has been recorded yet.", "Read the result after the `with` block has ended.")
-        return self._profile
-
     def __enter__(self) -> Self:
         # Python's own files of cyprof are not part of what is profiled.
-        self._runtime.hide(f"{_PACKAGE}/")
+        self._runtime.hide(f"{PACKAGE}/")
         try:
             self._cost = self._cost or self._runtime.calibrate()
             self._started = now()
-            self._runtime.start(self._clock, self._lines, _own_files() if self._lines else None, True)
+            self._runtime.start(self._clock, self._lines, own_files() if self._lines else None, True)
         except RuntimeError as error:
             raise CollectError(
                 f"Recording cannot begin: {error}.", "End the other recording first; one runs at a time in a process."
@@ -116,43 +111,8 @@ class profile:  # lower case: used as `with cyprof.profile()` and `@cyprof.profi
         recorded.cyprof = self  # type: ignore[attr-defined]
         return recorded
 
-    def stats(self) -> None:
-        """Prints the function table."""
-        from ..render import stats_text
-        from ..view import ViewOptions
 
-        sys.stdout.write(stats_text(self.profile, ViewOptions()))
-
-    def lines(self) -> None:
-        """Prints the line table."""
-        from ..render import line_table_text
-        from ..view import ViewOptions
-
-        sys.stdout.write(line_table_text(self.profile, ViewOptions()))
-
-    def graph(self, path: str | Path) -> Path:
-        """Draws the call graph into a file, of the kind its suffix says, and returns its path."""
-        return self._write(path, "graph")
-
-    def export(self, path: str | Path) -> Path:
-        """Writes the profile in the format that the suffix names (.json and others) and returns the path."""
-        return self._write(path, "export")
-
-    def save(self, path: str | Path) -> Path:
-        """Writes a .cyprof file, which the command line reads, and returns its path."""
-        from ..store import save
-
-        save(self.profile, Path(path))
-        return Path(path)
-
-    def _write(self, path: str | Path, group: str) -> Path:
-        from .. import render
-        from ..view import ViewOptions
-
-        return render.write(self.profile, Path(path), ViewOptions(), group)
-
-
-def _own_files() -> Callable[[str], bool]:
+def own_files() -> Callable[[str], bool]:
     """Answers whether a Python file is the user's own, neither installed nor of the standard library."""
     from ..build.locate import Folders
 

@@ -23,7 +23,7 @@ from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
 from ..inside import VARIABLE
-from ..target import Target, held_back, program_path, run_process
+from ..target import Target, held_back, host, own_rank, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, now, to_profile
 from .packages import add_projects, build_all
@@ -57,6 +57,7 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         if not left.parts:
             return Recording(None, exit_code, lost(exit_code, left.no_room))
         result = left.result(overlay)
+    rank = own_rank()
     facts = Facts(
         target=target.title,
         argv=(*target.words, *target.args),
@@ -65,6 +66,8 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         clock=options.clock,
         with_lines=options.lines,
         cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
+        place=rank.title if rank else "",
+        host=host() if rank else "",
     )
     profile = to_profile(result, facts)
     add_projects(profile, projects, result)

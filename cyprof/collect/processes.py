@@ -21,12 +21,13 @@ _INSTALLED = "cyprof.pth"
 
 
 class Leavings:
-    """What the processes of a run have left in its folder. `ended_ns` is when the program ended, since the epoch."""
+    """What the processes of a run have left in its folder. `ended_ns` is when the program ended, since the epoch, None where
+    that is not known. `main` is the number of the program's own process, by default the one that this process has started."""
 
-    def __init__(self, folder: Path, ended_ns: int) -> None:
+    def __init__(self, folder: Path, ended_ns: int | None, main: int | None = None) -> None:
         self._folder = folder
         self._ended_ns = ended_ns
-        self.parts = _in_order(_parts(folder))
+        self.parts = _in_order(_parts(folder), main)
         self._infos = {int(path.stem): marshal.loads(path.read_bytes()) for path in folder.glob("*.info")}
 
     @property
@@ -73,7 +74,7 @@ class Leavings:
 
     def _lost(self, killed: Sequence[Part]) -> str:
         main = self.parts[0]
-        if killed[0] is not main:
+        if killed[0] is not main or self._ended_ns is None:
             return _some(killed)
         missing = max(0, self._ended_ns - main.started_ns - main.raw["wall_ns"])
         return f"{_some(killed)}; the last {missing / 1e9:.1f} s of the program are missing"
@@ -129,10 +130,11 @@ def _parts(folder: Path) -> list[Part]:
     return parts
 
 
-def _in_order(parts: list[Part]) -> list[Part]:
+def _in_order(parts: list[Part], main_pid: int | None) -> list[Part]:
     """The program's own process first, the others as they began. Empty when the program's own left nothing."""
     parts = sorted(parts, key=lambda part: part.started_ns)
-    main = next((part for part in parts if part.parent_pid == os.getpid() and not part.forked), None)
+    mains = (part for part in parts if not part.forked and (part.parent_pid == os.getpid() or part.pid == main_pid))
+    main = next(mains, None)
     return [] if main is None else [main, *(part for part in parts if part is not main)]
 
 
@@ -158,6 +160,7 @@ def _joined(parts: Sequence[Part], ends: Sequence[str]) -> dict[str, Any]:
         raw["threads"] += [(threads[number], *rest, process) for number, *rest in own["threads"]]
         raw["processes"].append((process, part.pid, part.name, part.parent_pid, own["cpu_ns"], own["wall_ns"], end))
     raw["functions"] = list(functions)
+    raw["code_made_anew"] = len(functions) < sum(len(part.raw["functions"]) for part in parts)
     raw["wall_ns"] = parts[0].raw["wall_ns"]
     return raw | {name: sum(part.raw[name] for part in parts) for name in SUMMED}
 

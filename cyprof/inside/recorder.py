@@ -15,7 +15,7 @@ from cyprof.build import overlay as finder
 from cyprof.inside import children
 from cyprof.probe import _runtime as runtime  # type: ignore[attr-defined]
 
-__all__ = ["begin", "hide_imports", "prepare", "runtime"]
+__all__ = ["begin", "hide_imports", "prepare", "runtime", "write_info"]
 
 _PID = os.getpid()
 
@@ -50,7 +50,7 @@ def prepare(settings: dict[str, Any], name: str = "", engine: Any = runtime) -> 
         build_missing=settings["build_missing"],
         progress=_tell if settings["progress"] else None,
         on_failure=_failure(folder),
-        on_built=lambda: _write_info(folder, overlay),
+        on_built=lambda: write_info(folder, overlay),
         before_import=children.watched(settings["root"], folder) if settings["children"] else None,
     )
     engine.hide(os.path.join(settings["root"], "cyprof") + os.sep)
@@ -111,7 +111,7 @@ def _write_recording(folder: str, overlay: finder.Overlay) -> None:
         return  # a fork that is not to be recorded
     if not runtime.stop():
         _refuse(folder)
-    _write_info(folder, overlay)
+    write_info(folder, overlay)
 
 
 def _write_result(folder: str, overlay: finder.Overlay, engine: Any) -> None:
@@ -130,7 +130,8 @@ def _refuse(folder: str) -> None:
         return  # no room even for that
 
 
-def _write_info(folder: str, overlay: finder.Overlay) -> None:
+def write_info(folder: str, overlay: finder.Overlay) -> None:
+    """Leaves in the folder which modules this process has loaded, with probes and without."""
     value = {
         "loaded": finder.loaded(),
         "overlay": overlay.to_json(),

@@ -4,7 +4,8 @@ from .calltree import NO_PARENT, CallTree
 from .cost import NodeTimes, ProbeCost
 from .function import CYTHON_KINDS, KINDS, Function, Kind
 from .lines import LineRecords, LineTimes
-from .profile import Edge, FunctionTimes, Process, Profile, Run, Thread, Unseen
+from .members import MergeError, function_key, member_noun, merge, part_of
+from .profile import Edge, FunctionTimes, Member, Process, Profile, Run, Thread, Unseen
 from .stated import Calls, Engine, Entry, Key, LineTimings, Stated, from_stats
 
 __all__ = [
@@ -23,6 +24,8 @@ __all__ = [
     "LineRecords",
     "LineTimes",
     "LineTimings",
+    "Member",
+    "MergeError",
     "NodeTimes",
     "ProbeCost",
     "Process",
@@ -32,4 +35,8 @@ __all__ = [
     "Thread",
     "Unseen",
     "from_stats",
+    "function_key",
+    "member_noun",
+    "merge",
+    "part_of",
 ]

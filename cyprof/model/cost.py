@@ -8,6 +8,7 @@ with the whole calibrated cost taken off, and a best estimate between the two.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .calltree import NO_PARENT, CallTree
@@ -82,16 +83,16 @@ class NodeTimes:
         )  # fmt: skip
 
 
-def node_times(tree: CallTree, functions: list[Function], cost: ProbeCost, line_hits: list[int]) -> NodeTimes:
+def node_times(tree: CallTree, functions: list[Function], costs: Sequence[ProbeCost], line_hits: list[int]) -> NodeTimes:
     """Takes the probes' cost off the measured self times. No time falls below zero.
 
     Part of what a call's probe costs falls before the switch to the callee and part after it, so half is taken off the
     callee and half off its caller; where one of them has less than that, the other gives the rest. A line event's cost lies
-    wholly in its node. `line_hits` gives line events per node.
+    wholly in its node. `costs` gives what probes cost and `line_hits` the line events, each by node.
     """
     whole, visible = _Off(tree), _Off(tree)
     for node in range(len(tree)):
-        function = functions[tree.function[node]]
+        function, cost = functions[tree.function[node]], costs[node]
         line_cost = line_hits[node] * cost.of_line(function)
         calls = tree.calls[node] + tree.resumes[node]
         full = cost.of_call(function)

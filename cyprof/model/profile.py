@@ -15,7 +15,8 @@ from .stated import Engine, Stated
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was run and with what. Times in ns; `started` is an ISO date; `clock` is auto, exact or sampled."""
+    """What was run and with what. Times in ns; `started` is an ISO date; `clock` is auto, exact or sampled. `place` says which
+    part of a program on many machines it was ("rank 3"), `host` on which of them it ran."""
 
     target: str
     argv: tuple[str, ...] = ()
@@ -30,6 +31,8 @@ class Run:
     started: str = ""
     cost: ProbeCost = field(default_factory=ProbeCost)
     with_lines: bool = False
+    place: str = ""
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Thread:
 class Process:
     """A process that ran; the program's own has id 0 and no name. Times in ns.
 
-    `end` says how it ended, "" for the usual way.
+    `end` says how it ended, "" for the usual way. `member` is the number of the merged recording that it comes from.
     """
 
     id: int
@@ -61,6 +64,7 @@ class Process:
     cpu_ns: int = 0
     wall_ns: int = 0
     end: str = ""
+    member: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,18 @@ class Unseen:
     reason: str
     hint: str = ""
     share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of the recordings that were merged into a profile: a rank, a worker, another run. `sources` are the sha256 of its
+    source files; `unseen` and `notes` are its own."""
+
+    name: str
+    run: Run
+    sources: dict[str, str] = field(default_factory=dict)
+    unseen: list[Unseen] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +130,7 @@ class Profile:
     `baseline_ns_per_call` gives by function id what a call took, callees left out, in a run with function probes only.
     `stated` is there when the tree holds no call paths, `remarks` says by function id what a reader should know of it.
     `engine` is there when another profiler than the probes recorded; a saved recording does not keep it.
+    `members` are the recordings it was merged from, if it was (members.py).
     """
 
     run: Run
@@ -132,6 +149,7 @@ class Profile:
     remarks: dict[int, str] = field(default_factory=dict)
     processes: list[Process] = field(default_factory=list)
     engine: Engine | None = None
+    members: list[Member] = field(default_factory=list)
 
     @property
     def has_paths(self) -> bool:
@@ -154,7 +172,16 @@ class Profile:
         hits = [0] * len(self.tree)
         for node, count in zip(self.lines.node, self.lines.hits, strict=True):
             hits[node] += count
-        return node_times(self.tree, self.functions, self.run.cost, hits).with_settled(self.settled_ns)
+        return node_times(self.tree, self.functions, self._node_costs, hits).with_settled(self.settled_ns)
+
+    @cached_property
+    def _node_costs(self) -> list[ProbeCost]:
+        """What probes cost where each node was recorded: machines differ."""
+        if not self.members:
+            return [self.run.cost] * len(self.tree)
+        costs = {process.id: self.members[process.member].run.cost for process in self.processes}
+        of_thread = {thread.id: costs[thread.process] for thread in self.threads}
+        return [of_thread[thread] for thread in self.tree.thread]
 
     @cached_property
     def node_totals(self) -> list[int]:
@@ -171,7 +198,24 @@ class Profile:
         if len(self.processes) < 2:
             return thread.name
         process = next((process for process in self.processes if process.id == thread.process), None)
-        return f"{process.name or 'main'} {process.pid}: {thread.name}" if process is not None else thread.name
+        return f"{self.process_title(process)} {process.pid}: {thread.name}" if process is not None else thread.name
+
+    def process_title(self, process: Process) -> str:
+        """The process's name; in a merged profile with the member it belongs to, which names the first process of each."""
+        if not self.members:
+            return process.name or "main"
+        member = self.member_titles[process.member]
+        return f"{member}, {process.name}" if process.name else member
+
+    @cached_property
+    def member_titles(self) -> list[str]:
+        """The names of the members, numbered where several have the same."""
+        often: Counter[str] = Counter()
+        titles = []
+        for member in self.members:
+            often[member.name] += 1
+            titles.append(member.name if often[member.name] == 1 else f"{member.name} #{often[member.name]}")
+        return titles
 
     @cached_property
     def delayed_ns(self) -> int:
@@ -268,9 +312,9 @@ class Profile:
     @cached_property
     def _line_self_ns(self) -> list[int]:
         """Self time of each line record: what its own events cost is taken off, and the rest shares out the node's time."""
-        tree, cost = self.tree, self.run.cost
+        tree, costs = self.tree, self._node_costs
         left = [
-            max(0.0, raw - count * cost.visible_of_line(self.functions[tree.function[node]]))
+            max(0.0, raw - count * costs[node].visible_of_line(self.functions[tree.function[node]]))
             for node, _, _, count, raw in self._line_rows
         ]
         sums: Counter[int] = Counter()

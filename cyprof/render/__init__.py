@@ -5,6 +5,7 @@ from .diff_text import diff_text
 from .engines_text import engines_text
 from .line_profiler_text import line_profiler_text
 from .line_text import line_table_text
+from .members_text import members_text
 from .registry import (
     DrawingError,
     Renderer,
@@ -31,6 +32,7 @@ __all__ = [
     "formats",
     "line_profiler_text",
     "line_table_text",
+    "members_text",
     "renderer",
     "renderers",
     "stats_text",

@@ -30,6 +30,8 @@ def json_bytes(profile: Profile, options: ViewOptions) -> bytes:
         "notes": profile.notes,
         "sources": _sources(profile),
     }
+    if profile.members:
+        arrays["members"] = _members(profile)
     parts = [head]
     for key, records in arrays.items():
         body = ",\n".join(_text(record) for record in records)
@@ -161,14 +163,33 @@ def _threads(profile: Profile) -> Iterable[Record]:
 
 def _processes(profile: Profile) -> Iterable[Record]:
     for process in profile.processes:
-        yield {
+        record = {
             "id": process.id,
             "pid": process.pid,
-            "name": process.name,
+            "name": profile.process_title(process) if profile.members else process.name,
             "parent_pid": process.parent_pid,
             "cpu_s": seconds(process.cpu_ns),
             "wall_s": seconds(process.wall_ns),
             "end": process.end,
+        }
+        yield {**record, "member": process.member} if profile.members else record
+
+
+def _members(profile: Profile) -> Iterable[Record]:
+    for number, (title, member) in enumerate(zip(profile.member_titles, profile.members, strict=True)):
+        run = member.run
+        yield {
+            "id": number,
+            "name": title,
+            "target": run.target,
+            "argv": list(run.argv),
+            "host": run.host,
+            "exit_code": run.exit_code,
+            "wall_s": seconds(run.wall_ns),
+            "cpu_s": seconds(run.cpu_ns),
+            "python": run.python,
+            "started": run.started,
+            "notes": member.notes,
         }
 
 

@@ -139,14 +139,16 @@ def _notes(table: FunctionTable) -> list[str]:
 
 
 def _processes(table: FunctionTable) -> list[str]:
+    if table.merged and not table.threads:
+        return [f"{table.merged} are shown as one; --ranks holds them against each other, --threads lists their processes."]
     if len(table.processes) < 2:
         return []
     if not table.threads:
         return [f"{len(table.processes)} processes are shown as one; --threads lists them."]
     return [
-        f"process {visible(process.name) or 'main'} {process.pid}: {time_text(process.cpu_ns)} of processor time in "
+        f"process {visible(title)} {process.pid}: {time_text(process.cpu_ns)} of processor time in "
         f"{time_text(process.wall_ns)}{f', ended by {process.end}' if process.end else ''}"
-        for process in table.processes
+        for title, process in table.processes
     ]
 
 

@@ -1,5 +1,5 @@
 """Profiles in files: versioned, compact, written whole or not at all, and safe to read from anywhere."""
 
-from .file import SUFFIX, is_profile, load, save
+from .file import SUFFIX, from_bytes, is_profile, load, save, to_bytes
 
-__all__ = ["SUFFIX", "is_profile", "load", "save"]
+__all__ = ["SUFFIX", "from_bytes", "is_profile", "load", "save", "to_bytes"]

@@ -13,6 +13,7 @@ from ..model import (
     CallTree,
     Function,
     LineRecords,
+    Member,
     ProbeCost,
     Process,
     Profile,
@@ -28,7 +29,7 @@ _CLOCKS = ("auto", "exact", "sampled", "")  # none where another tool took the t
 _FUNCTION_COLUMNS = ("module", "name", "file", "line", "kind", "nogil", "language")
 _STATED_COLUMNS = ("primitive_calls", "total_ns")
 _THREAD_COLUMNS = ("id", "name", "cpu_ns", "wall_ns", "merged", "process")
-_PROCESS_COLUMNS = ("id", "pid", "name", "parent_pid", "cpu_ns", "wall_ns", "end")
+_PROCESS_COLUMNS = ("id", "pid", "name", "parent_pid", "cpu_ns", "wall_ns", "end", "member")
 _UNSEEN_COLUMNS = ("module", "reason", "hint", "share")
 
 
@@ -38,17 +39,15 @@ class ContentError(ValueError):
 
 def to_content(profile: Profile) -> dict[str, Any]:
     """The profile as JSON-ready values; each list of records as parallel lists."""
-    run = {field.name: getattr(profile.run, field.name) for field in fields(Run)}
-    run["argv"] = list(profile.run.argv)
-    run["cost"] = {field.name: getattr(profile.run.cost, field.name) for field in fields(ProbeCost)}
     return {
-        "run": run,
+        "run": _run_content(profile.run),
         "functions": _columns(profile.functions, _FUNCTION_COLUMNS),
         "tree": profile.tree.columns(),
         "lines": profile.lines.columns(),
         "files": profile.files,
         "threads": _columns(profile.threads, _THREAD_COLUMNS),
         "processes": _columns(profile.processes, _PROCESS_COLUMNS),
+        "members": [_member_content(member) for member in profile.members],
         "unseen": _columns(profile.unseen, _UNSEEN_COLUMNS),
         "scores": {file: sorted(of.items()) for file, of in profile.scores.items()},
         "source_hashes": profile.source_hashes,
@@ -60,6 +59,25 @@ def to_content(profile: Profile) -> dict[str, Any]:
     }
 
 
+def _run_content(run: Run) -> dict[str, Any]:
+    values = {field.name: getattr(run, field.name) for field in fields(Run)}
+    return {
+        **values,
+        "argv": list(run.argv),
+        "cost": {field.name: getattr(run.cost, field.name) for field in fields(ProbeCost)},
+    }
+
+
+def _member_content(member: Member) -> dict[str, Any]:
+    return {
+        "name": member.name,
+        "run": _run_content(member.run),
+        "sources": member.sources,
+        "unseen": _columns(member.unseen, _UNSEEN_COLUMNS),
+        "notes": member.notes,
+    }
+
+
 def from_content(content: Any) -> Profile:
     """The profile that `to_content` described. Raises ContentError."""
     top = _mapping(content, "the profile")
@@ -67,6 +85,7 @@ def from_content(content: Any) -> Profile:
     threads = _threads(_part(top, "threads"))
     tree = _tree(_part(top, "tree"), len(functions), {thread.id for thread in threads})
     files = _list(_need(top, "files"), "files", _text)
+    processes = _processes(_mapping(top.get("processes", {name: [] for name in _PROCESS_COLUMNS}), "processes"))
     return Profile(
         run=_run(_part(top, "run")),
         functions=functions,
@@ -74,10 +93,11 @@ def from_content(content: Any) -> Profile:
         lines=_lines(_part(top, "lines"), len(tree), len(files)),
         files=files,
         threads=threads,
-        processes=_processes(_mapping(top.get("processes", {name: [] for name in _PROCESS_COLUMNS}), "processes")),
+        processes=processes,
+        members=_members(top.get("members", []), tree, threads, processes),
         unseen=_unseen(_part(top, "unseen")),
         scores=_scores(_part(top, "scores")),
-        source_hashes={file: _text(digest, "source_hashes") for file, digest in _part(top, "source_hashes").items()},
+        source_hashes=_hashes(_part(top, "source_hashes")),
         notes=_list(_need(top, "notes"), "notes", _text),
         settled_ns=_settled(top.get("settled_ns", []), len(tree)),
         baseline_ns_per_call=_baselines(top.get("baselines", []), len(functions)),
@@ -145,6 +165,8 @@ def _run(values: dict[str, Any]) -> Run:
         started=_text(_need(values, "started"), "started"),
         cost=ProbeCost(**{field.name: _number(_need(cost, field.name), field.name) for field in fields(ProbeCost)}),
         with_lines=_truth(_need(values, "with_lines"), "with_lines"),
+        place=_text(values.get("place", ""), "place"),
+        host=_text(values.get("host", ""), "host"),
     )
 
 
@@ -168,7 +190,42 @@ def _threads(values: dict[str, Any]) -> list[Thread]:
 
 def _processes(values: dict[str, Any]) -> list[Process]:
     checks = {name: _integer for name in _PROCESS_COLUMNS if name not in ("name", "end")}
+    # Files of the first releases were merged from nothing.
+    values = {"member": [0] * len(_list(_need(values, "id"), "processes.id", _integer)), **values}
     return [Process(*row) for row in _rows(values, "processes", _PROCESS_COLUMNS, checks)]
+
+
+def _members(values: Any, tree: CallTree, threads: list[Thread], processes: list[Process]) -> list[Member]:
+    members = _list(values, "members", _member)
+    if not members:
+        return []
+    _below([process.member for process in processes], len(members), "processes.member")
+    if len({process.id for process in processes}) < len(processes):
+        raise ContentError("two processes have the same id")
+    known = {process.id for process in processes}
+    if not known.issuperset(thread.process for thread in threads) or (len(tree) and not threads):
+        raise ContentError("a thread belongs to no process")
+    of_thread = {thread.id: thread.process for thread in threads}
+    of_process = {process.id: process.member for process in processes}
+    of_node = [of_process[of_thread[thread]] for thread in tree.thread]
+    if any(parent != NO_PARENT and of_node[parent] != of_node[node] for node, parent in enumerate(tree.parent)):
+        raise ContentError("a call leads from one member to another")
+    return members
+
+
+def _member(value: Any, where: str) -> Member:
+    values = _mapping(value, where)
+    return Member(
+        name=_text(_need(values, "name"), where),
+        run=_run(_part(values, "run")),
+        sources=_hashes(_part(values, "sources")),
+        unseen=_unseen(_part(values, "unseen")),
+        notes=_list(_need(values, "notes"), where, _text),
+    )
+
+
+def _hashes(values: dict[str, Any]) -> dict[str, str]:
+    return {file: _text(digest, "source_hashes") for file, digest in values.items()}
 
 
 def _unseen(values: dict[str, Any]) -> list[Unseen]:

@@ -37,13 +37,23 @@ _RECORD_ANEW = "Record it again: cyprof run SCRIPT -o FILE.cyprof"
 
 
 def save(profile: Profile, path: str | os.PathLike[str]) -> Path:
-    """Writes a profile into a file, whole or not at all, and returns its path. Raises RenderError when it cannot."""
-    text = json.dumps(to_content(profile), separators=(",", ":"), allow_nan=False).encode("ascii")
-    payload = zlib.compress(text, 6)
-    head = _HEAD.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest())
+    """Writes a profile into a file, whole or not at all, and returns its path. Raises RenderError when it cannot, and
+    StoreError for one too large to be read again."""
     place = Path(path)
-    write_bytes(place, head + payload)
+    write_bytes(place, to_bytes(profile))
     return place
+
+
+def to_bytes(profile: Profile) -> bytes:
+    """What a file of this profile holds. Raises StoreError for one too large to be read again."""
+    text = json.dumps(to_content(profile), separators=(",", ":"), allow_nan=False).encode("ascii")
+    if len(text) > _LARGEST:
+        raise StoreError(
+            f"The profile is too large for a file: it takes more than {_LARGEST >> 20} MB.",
+            "Record a shorter run, or fewer functions; of many recordings merge fewer at once.",
+        )
+    payload = zlib.compress(text, 6)
+    return _HEAD.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest()) + payload
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
@@ -61,6 +71,11 @@ def load(path: str | os.PathLike[str]) -> Profile:
         ) from error
     if _is_stats(place, data):
         return _load_stats(place, data)
+    return from_bytes(data, place)
+
+
+def from_bytes(data: bytes, place: Path) -> Profile:
+    """The profile in the bytes of a file; errors name it by `place`. Raises StoreError as `load` does."""
     payload = _payload(place, data)
     try:
         return from_content(_parse(_unpack(place, payload)))

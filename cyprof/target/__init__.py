@@ -2,8 +2,23 @@
 
 from .interpreter import program_path
 from .process import die_by, held_back, run_process
+from .rank import Rank, host, own_rank, path_of, pattern_of
 from .resolve import resolve
-from .sides import side_targets
+from .sides import recordings, side_targets
 from .target import Target
 
-__all__ = ["Target", "die_by", "held_back", "program_path", "resolve", "run_process", "side_targets"]
+__all__ = [
+    "Rank",
+    "Target",
+    "die_by",
+    "held_back",
+    "host",
+    "own_rank",
+    "path_of",
+    "pattern_of",
+    "program_path",
+    "recordings",
+    "resolve",
+    "run_process",
+    "side_targets",
+]

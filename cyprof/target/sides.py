@@ -20,16 +20,34 @@ def side_targets(operand: str, args: Sequence[str], command: str) -> list[Target
     """
     if Path(operand).exists():
         return [_resolved(Target("script", operand, tuple(args)), command)]
-    if operand.endswith(".cyprof") and any(sign in operand for sign in "*?["):
-        found = sorted(glob(operand))  # noqa: PTH207 - the pattern may be absolute
-        if not found:
-            raise UsageError(f"No recording matches {operand}.", "Check the pattern and the folder you are in.")
-        return [resolve(Target("script", path), command) for path in found]
+    if operand.endswith(".cyprof") and _is_pattern(operand):
+        return [resolve(Target("script", path), command) for path in _matching(operand)]
     try:
         words = shlex.split(operand)
     except ValueError as error:
         raise UsageError(f"{operand} cannot be read as words: {error}.", "Mend its quotes.") from error
     return [_resolved(_from_words(words, operand, args), command)]
+
+
+def recordings(operand: str, command: str) -> list[Path]:
+    """The recordings an operand stands for: one file, or all that a pattern matches. Raises UsageError when there is none."""
+    names = _matching(operand) if _is_pattern(operand) and not Path(operand).exists() else [operand]
+    targets = [resolve(Target("script", name), command) for name in names]
+    for target in targets:
+        if target.kind != "saved":
+            raise UsageError(f"{target.value} is no recording.", f"Record it first: cyprof run {target.value} -o run.cyprof")
+    return [Path(target.value) for target in targets]
+
+
+def _is_pattern(operand: str) -> bool:
+    return any(sign in operand for sign in "*?[")
+
+
+def _matching(pattern: str) -> list[str]:
+    found = sorted(glob(pattern))  # noqa: PTH207 - the pattern may be absolute
+    if not found:
+        raise UsageError(f"No recording matches {pattern}.", "Check the pattern and the folder you are in.")
+    return found
 
 
 def _from_words(words: list[str], operand: str, args: Sequence[str]) -> Target:

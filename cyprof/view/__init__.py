@@ -5,6 +5,7 @@ from .graph import call_graph
 from .labels import SourceLine, source_lines
 from .line_rows import SourceProvider, SourceText
 from .line_table import LineTable, line_table
+from .members import MemberRow, Spread, SpreadRow, SpreadTable, spread_table
 from .nodes import Cluster, Edge, Graph, Node
 from .options import ViewOptions
 from .plain import PlainEdge, PlainGraph, PlainNode, plain_graph
@@ -17,6 +18,7 @@ __all__ = [
     "FunctionTable",
     "Graph",
     "LineTable",
+    "MemberRow",
     "Node",
     "PlainEdge",
     "PlainGraph",
@@ -25,6 +27,9 @@ __all__ = [
     "SourceLine",
     "SourceProvider",
     "SourceText",
+    "Spread",
+    "SpreadRow",
+    "SpreadTable",
     "ViewOptions",
     "call_graph",
     "engine_table",
@@ -32,4 +37,5 @@ __all__ = [
     "line_table",
     "plain_graph",
     "source_lines",
+    "spread_table",
 ]

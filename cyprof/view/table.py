@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..model import Function, FunctionTimes, Process, Profile, Thread, Unseen
+from ..model import Function, FunctionTimes, Process, Profile, Thread, Unseen, member_noun
 from .classify import matches, origin_of, probed_packages
 from .file_names import file_names
 from .labels import is_wide
 from .options import USER_FUNCTIONS_KEPT, ViewOptions
-from .units import percent_text, visible
+from .units import count_text, percent_text, visible
 
 SORTS = {
     "self": "self", "tottime": "self", "time": "self",
@@ -45,7 +45,8 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class FunctionTable:
     """The table with the lines around it. `calls` and `primitive_calls` are of the whole run, `functions` how many ran,
-    `holders` how many of them hold 80 % of the time, `reduced` says what was left out and how to see it."""
+    `holders` how many of them hold 80 % of the time, `reduced` says what was left out and how to see it, `merged` what was
+    merged (`4 ranks`), "" for nothing."""
 
     rows: tuple[Row, ...]
     calls: int
@@ -57,7 +58,8 @@ class FunctionTable:
     reduced: tuple[str, ...]
     unseen: tuple[Unseen, ...]
     threads: tuple[tuple[str, Thread], ...]
-    processes: tuple[Process, ...]
+    processes: tuple[tuple[str, Process], ...]
+    merged: str
     notes: tuple[str, ...]
 
 
@@ -96,7 +98,8 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
         reduced=tuple(reduced),
         unseen=tuple(profile.unseen),
         threads=tuple((profile.thread_title(thread), thread) for thread in profile.threads) if options.threads else (),
-        processes=tuple(profile.processes),
+        processes=tuple((profile.process_title(process), process) for process in profile.processes),
+        merged=count_text(len(profile.members), member_noun(profile.members)) if profile.members else "",
         notes=tuple(visible(note) for note in profile.notes),
     )
 
