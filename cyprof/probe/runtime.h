@@ -51,6 +51,8 @@ typedef struct thread_state {
     uint64_t start_ns, end_ns;
     /* Owner: the watcher; read by the owner when it ends, under registry_lock. */
     uint64_t seen_ns, seen_cpu_ns, seen_delay_ns;
+    cyp_node *waits_at;             /* where the thread was last seen waiting, */
+    uint64_t waits_ns;              /* and what was booked there since it last got a processor */
     int schedstat;                  /* descriptor, -1 when not open */
     ino_t schedstat_inode;          /* of the file it is of: the program may have closed it and opened another */
     uint64_t start_cpu_ns, cpu_ns;

@@ -192,7 +192,8 @@ static void begin_counting(thread_state *thread) {
     thread->start_ns = thread->booked_until_ns = thread->seen_ns = now_ns();
     thread->end_ns = 0;
     thread->start_cpu_ns = thread->seen_cpu_ns = thread_cpu_ns(thread);
-    thread->seen_delay_ns = 0;
+    thread->seen_delay_ns = thread->waits_ns = 0;
+    thread->waits_at = NULL;
     thread->exact_allowed = recording.clock != CLOCK_SAMPLED_ONLY;
     bool exact = thread->exact_allowed && !thread->paused_at;
     __atomic_store_n(&thread->base.attention, exact ? CYP_EXACT : CYP_QUICK, __ATOMIC_RELEASE);
