@@ -6,6 +6,7 @@ from .function import CYTHON_KINDS, KINDS, Function, Kind
 from .lines import LineRecords, LineTimes
 from .profile import Edge, FunctionTimes, Process, Profile, Run, Thread, Unseen
 from .stated import Calls, Engine, Entry, Key, LineTimings, Stated, from_stats
+from .teams import Team, teams
 
 __all__ = [
     "CYTHON_KINDS",
@@ -29,7 +30,9 @@ __all__ = [
     "Profile",
     "Run",
     "Stated",
+    "Team",
     "Thread",
     "Unseen",
     "from_stats",
+    "teams",
 ]

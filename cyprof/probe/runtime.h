@@ -22,6 +22,8 @@ typedef struct chunk {
     char data[];
 } chunk;
 
+#define THREAD_NATIVE_NAME 16   /* of Linux: prctl(2), PR_SET_NAME */
+
 /* The state of one OS thread. `base` comes first: a probe's cyp_thread is this. */
 typedef struct thread_state {
     cyp_thread base;
@@ -44,7 +46,9 @@ typedef struct thread_state {
     Py_tracefunc next_profile;      /* of Python 3.11: the program's own profiler, to which events are handed on */
     bool skips_return;              /* and the next return of a C function is not handed on */
     int name_tries;
-    char name[128];
+    unsigned named_at;              /* thread_names when its name was last looked up */
+    char name[128];                 /* read by the watcher at any time: at worst half of it is old; its last byte is always 0 */
+    char native_name[THREAD_NATIVE_NAME];   /* as the system has it; taken when the thread ends */
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
     int booking;
     uint64_t booked_until_ns;
@@ -124,12 +128,10 @@ void threads_begin(void);               /* a recording begins: sets up the calli
 void threads_end(void);                 /* it ends: every thread stops counting, its time booked */
 void threads_begin_fork(void);
 void threads_forget_ended(void);
-void thread_shown_name(const thread_state *thread, char *name, size_t size);
 int descriptor_out_of_the_way(int descriptor);
 void thread_book(thread_state *thread, uint64_t now);
 void thread_lock_booking(thread_state *thread);
 void thread_unlock_booking(thread_state *thread);
-void thread_find_name(thread_state *thread);
 bool thread_owns_schedstat(const thread_state *thread);
 uint64_t thread_cpu_ns(const thread_state *thread);
 
@@ -138,6 +140,13 @@ static inline bool threads_listening(void) {
     const thread_state *thread = (const thread_state *)current_thread;
     return is_recording() && !(thread && thread->muted);
 }
+
+/* thread_names.c */
+/* Changes whenever a thread may have got another name in Python. Under the GIL; 1 at first. */
+extern unsigned thread_names;
+void thread_find_name(thread_state *thread);
+void thread_read_native_name(const thread_state *thread, char *name);
+void thread_shown_name(const thread_state *thread, char *name, size_t size);
 
 /* watcher.c */
 int watcher_start(void);

@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #endif
 
-#define NAME_TRIES 64
 #define KEPT_APART 200      /* so many ended threads keep a tree of their own; later ones share one for each kind of name, */
 #define MOST_KINDS 64       /* and beyond so many kinds, one for all */
 
@@ -158,6 +157,7 @@ static void end_thread(void *state) {
         thread->cpu_ns = thread_cpu_ns(thread) - thread->start_cpu_ns;
     }
     thread->ended = true;
+    if (!thread->worker) thread_read_native_name(thread, thread->native_name);
     if (thread_owns_schedstat(thread)) close(thread->schedstat);
     thread->schedstat = -1;
     current_thread = NULL;
@@ -225,7 +225,7 @@ void threads_begin_fork(void) {
     enlist(left);
     identify(left);
     left->name[0] = 0;
-    left->name_tries = 0;
+    left->name_tries = left->named_at = 0;
     if (left->generation != recording.generation) return;
     tree_forget_counts(left);
     begin_counting(left);
@@ -302,35 +302,6 @@ void threads_forget_ended(void) {
         free(thread);
     }
     pthread_mutex_unlock(&registry_lock);
-}
-
-/* What the profile calls the thread: its name in Python, or what else it is. */
-void thread_shown_name(const thread_state *thread, char *name, size_t size) {
-    if (thread->name[0])
-        snprintf(name, size, "%s", thread->name);
-    else if (thread->tid == (long)getpid())
-        snprintf(name, size, "MainThread");
-    else
-        snprintf(name, size, thread->worker ? "OpenMP worker %d" : "thread %d", thread->id);
-}
-
-/* Takes the thread's name from the threading module without running any Python code. A thread enters itself there a few
-   calls after its start. The GIL is held. */
-void thread_find_name(thread_state *thread) {
-    if (thread->name[0] || thread->name_tries >= NAME_TRIES) return;
-    thread->name_tries++;
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
-    PyObject *active = threading ? PyObject_GetAttrString(threading, "_active") : NULL;
-    PyObject *ident = PyLong_FromUnsignedLong(thread->ident);
-    PyObject *found = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
-    PyObject *name = found ? PyObject_GetAttrString(found, "_name") : NULL;
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text) snprintf(thread->name, sizeof thread->name, "%s", text);
-    PyErr_Clear();
-    Py_XDECREF(name);
-    Py_XDECREF(ident);
-    Py_XDECREF(active);
 }
 
 int threads_init(void) {
