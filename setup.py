@@ -9,7 +9,7 @@ from setuptools.command.build_py import build_py
 PROBE = Path("cyprof/probe")
 SOURCES = (
     "runtime", "threads", "thread_names", "tree", "watcher", "functions", "code_lines", "callables", "frames",
-    "frames_monitoring", "frames_profile", "snapshot", "process", "deaths", "calibrate",
+    "frames_monitoring", "frames_profile", "greenlets", "snapshot", "process", "deaths", "calibrate",
 )  # fmt: skip
 
 PTH = "cyprof.pth"

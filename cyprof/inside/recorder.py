@@ -47,7 +47,7 @@ def prepare(settings: dict[str, Any], name: str = "", engine: Any = runtime) -> 
         progress=_tell if settings["progress"] else None,
         on_failure=_failure(folder, settings["parent"]),
         on_built=lambda: _write_info(settings, overlay),
-        before_import=children.watched(settings["root"], folder),
+        before_import={**children.watched(settings["root"], folder), "greenlet": runtime.expect_greenlets},
     )
     engine.hide(os.path.join(settings["root"], "cyprof") + os.sep)
     how = (settings["clock"], settings["lines"], _own_lines(settings["lines"]))

@@ -32,6 +32,7 @@ typedef struct thread_state {
     int id;
     unsigned long ident;            /* as Python's threading.get_ident() */
     long tid;                       /* of the kernel */
+    unsigned serial;                /* of no other thread of this process, nor of those it was forked from */
     bool worker;                    /* an OpenMP worker */
     bool has_workers;               /* nodes of OpenMP workers name nodes of its tree */
     int merged;                     /* how many ended threads share this state */
@@ -46,7 +47,8 @@ typedef struct thread_state {
     Py_tracefunc next_profile;      /* of Python 3.11: the program's own profiler, to which events are handed on */
     bool skips_return;              /* and the next return of a C function is not handed on */
     int name_tries;
-    unsigned named_at;              /* thread_names when its name was last looked up */
+    unsigned news_seen;             /* thread_news when it last took notice of them */
+    bool greenlets_joined;          /* its switches of greenlets are reported, or cannot be */
     char name[128];                 /* read by the watcher at any time: at worst half of it is old; its last byte is always 0 */
     char native_name[THREAD_NATIVE_NAME];   /* as the system has it; taken when the thread ends */
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
@@ -98,6 +100,7 @@ void tree_free(thread_state *thread);
 cyp_node *tree_find_child(cyp_thread *thread, cyp_node *parent, const cyp_function *function);
 cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed);
 void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent);
+void tree_switch(thread_state *thread, cyp_node *to);
 void tree_forget_counts(thread_state *thread);
 void tree_merge(thread_state *into, thread_state *ended);
 cyp_frame tree_enter_slow(const cyp_function *function, int resumed);
@@ -142,11 +145,20 @@ static inline bool threads_listening(void) {
 }
 
 /* thread_names.c */
-/* Changes whenever a thread may have got another name in Python. Under the GIL; 1 at first. */
-extern unsigned thread_names;
-void thread_find_name(thread_state *thread);
+/* Changes whenever a thread may have got another name in Python, or the program begins to use greenlets. Under the GIL; 1 at
+   first. */
+extern unsigned thread_news;
+void thread_take_notice(thread_state *thread);
 void thread_read_native_name(const thread_state *thread, char *name);
 void thread_shown_name(const thread_state *thread, char *name, size_t size);
+
+/* greenlets.c */
+int greenlets_init(PyObject *module);
+void greenlets_begin(void);
+void greenlets_end(void);
+bool greenlets_join(thread_state *thread);
+PyObject *greenlets_expect(PyObject *self, PyObject *unused);
+PyObject *greenlets_switched(PyObject *self, PyObject *args);
 
 /* watcher.c */
 int watcher_start(void);

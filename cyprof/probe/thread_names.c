@@ -8,7 +8,7 @@
 
 #define NAME_TRIES 64
 
-unsigned thread_names = 1;
+unsigned thread_news = 1;
 
 /* The first line of a file of /proc; "" without one. No malloc: a process that dies asks too. */
 static void read_line(const char *path, char *line, size_t size) {
@@ -46,13 +46,8 @@ void thread_shown_name(const thread_state *thread, char *name, size_t size) {
     else snprintf(name, size, thread->worker ? "OpenMP worker %d" : "thread %d", thread->id);
 }
 
-/* Takes the thread's name from the threading module without running any Python code. A thread enters itself there a few
-   calls after its start; thread_names says when it may have another one. The GIL is held. */
-void thread_find_name(thread_state *thread) {
-    if (++thread->name_tries >= NAME_TRIES) {
-        thread->named_at = thread_names;
-        thread->name_tries = 0;
-    }
+/* Takes the thread's name from the threading module without running any Python code; false where it is not there. */
+static bool find_name(thread_state *thread) {
     PyObject *modules = PyImport_GetModuleDict();
     PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
     PyObject *active = threading ? PyObject_GetAttrString(threading, "_active") : NULL;
@@ -60,13 +55,20 @@ void thread_find_name(thread_state *thread) {
     PyObject *found = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
     PyObject *name = found ? PyObject_GetAttrString(found, "_name") : NULL;
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text) {
-        snprintf(thread->name, sizeof thread->name, "%s", text);
-        thread->named_at = thread_names;
-        thread->name_tries = 0;
-    }
+    if (text) snprintf(thread->name, sizeof thread->name, "%s", text);
     PyErr_Clear();
     Py_XDECREF(name);
     Py_XDECREF(ident);
     Py_XDECREF(active);
+    return text != NULL;
+}
+
+/* Finds out what has changed for the calling thread, at an event of its own. A thread enters itself in the threading module a
+   few calls after its start. The GIL is held. */
+void thread_take_notice(thread_state *thread) {
+    unsigned news = thread_news;
+    bool named = find_name(thread) || ++thread->name_tries >= NAME_TRIES;
+    if (!greenlets_join(thread) || !named) return;
+    thread->news_seen = news;
+    thread->name_tries = 0;
 }

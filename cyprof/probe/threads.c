@@ -18,6 +18,7 @@
 recording_state recording;
 pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_state *all_threads;
+static unsigned last_serial;
 static int last_id, ended_apart, kinds;
 static pthread_key_t end_of_thread;
 
@@ -204,6 +205,8 @@ static void begin_tree(thread_state *thread) {
     tree_init(thread);
     thread->generation = recording.generation;
     thread->paused_at = NULL;
+    thread->greenlets_joined = false;
+    thread->news_seen = 0;
     begin_counting(thread);
 }
 
@@ -225,7 +228,7 @@ void threads_begin_fork(void) {
     enlist(left);
     identify(left);
     left->name[0] = 0;
-    left->name_tries = left->named_at = 0;
+    left->name_tries = left->news_seen = 0;
     if (left->generation != recording.generation) return;
     tree_forget_counts(left);
     begin_counting(left);
@@ -235,6 +238,7 @@ static thread_state *new_thread(void) {
     thread_state *thread = calloc(1, sizeof *thread);
     if (!thread) return NULL;
     thread->base.attention = CYP_STOPPED;
+    thread->serial = ++last_serial;
     identify(thread);
     tree_init(thread);
     return thread;
