@@ -8,8 +8,8 @@ from setuptools.command.build_py import build_py
 
 PROBE = Path("cyprof/probe")
 SOURCES = (
-    "runtime", "threads", "tree", "watcher", "functions", "code_lines", "code_loops", "callables", "frames",
-    "frames_monitoring", "frames_profile", "snapshot", "process", "deaths", "calibrate",
+    "runtime", "threads", "thread_names", "tree", "watcher", "functions", "code_lines", "code_loops", "callables", "frames",
+    "frames_monitoring", "frames_profile", "greenlets", "snapshot", "process", "deaths", "calibrate",
 )  # fmt: skip
 
 PTH = "cyprof.pth"

@@ -101,7 +101,7 @@ class KeptRecording:
             self._note()
 
     def _note(self) -> None:
-        write_info(str(self._folder), finder.current() or Overlay({}))
+        write_info(str(self._folder), finder.current() or Overlay({}), with_children=False)
 
 
 def own_recording(session: Session) -> Profile | None:

@@ -146,7 +146,7 @@ def _run(target: Target, options: RecordOptions, overlay: Overlay, folder: Path,
         path = folder / "settings"
         path.write_bytes(marshal.dumps(request))
         command = [sys.executable, *interpreter_flags(), str(_CHILD), str(path)]
-        environ = {**os.environ, VARIABLE: str(folder)} if options.children else os.environ
+        environ = {**os.environ, VARIABLE: str(folder)}
         exit_code = run_process(command, environ, silent=options.silent)
     failed = folder / "error"
     if failed.is_file():

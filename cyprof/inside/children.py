@@ -25,6 +25,16 @@ _ENVIRONMENT = 5
 _ENVIRONMENT_OF_OS = 2
 """And among those of os.posix_spawn."""
 
+_LOKY = ("joblib.externals.loky", "loky")
+"""Where loky lies: joblib brings its own."""
+
+_HELPERS = (
+    "from multiprocessing.resource_tracker ",
+    "from multiprocessing.forkserver ",
+    *(f"from {package}.backend.resource_tracker " for package in _LOKY),
+)
+"""Words of processes that these packages keep for themselves, and that run nothing of the program's."""
+
 _started: list[str] = []
 
 
@@ -43,8 +53,8 @@ def hide_variable() -> str | None:
 def watched(root: str, folder: str) -> "dict[str, Callable[[], None]]":
     """By module name what is to be done just before the program imports it."""
 
-    def spawn() -> None:
-        _tell_multiprocessing(root, folder)
+    def telling(spawn: str) -> "Callable[[], None]":
+        return lambda: _tell_spawned(spawn, root, folder)
 
     _adapt_starts(folder)
     watch = {
@@ -52,8 +62,9 @@ def watched(root: str, folder: str) -> "dict[str, Callable[[], None]]":
         # meson-python does). When Python looks for this module, all of them have been read.
         "sitecustomize": overlay.move_first,
         "subprocess": lambda: _tell_subprocesses(folder),
-        "multiprocessing.popen_spawn_posix": spawn,
-        "multiprocessing.popen_forkserver": spawn,
+        "multiprocessing.popen_spawn_posix": telling("multiprocessing.spawn"),
+        "multiprocessing.popen_forkserver": telling("multiprocessing.spawn"),
+        **{f"{package}.backend.popen_loky_posix": telling(f"{package}.backend.spawn") for package in _LOKY},
     }
     for name in [name for name in watch if name in sys.modules]:
         watch.pop(name)()
@@ -99,22 +110,29 @@ def _tell_subprocesses(folder: str) -> None:
 def _note(command: "tuple[Any, ...]") -> None:
     """Remembers that an interpreter is started; `command` holds its words, if it is known."""
     words = [os.fsdecode(word) for word in command[0]] if command and isinstance(command[0], (list, tuple)) else []
-    if words and os.path.basename(words[0]).startswith("python") and not _of_multiprocessing(words):
+    if words and os.path.basename(words[0]).startswith("python") and not (is_helper(words) or _is_told(words)):
         _started.append(words[0])
 
 
-def _of_multiprocessing(words: list[str]) -> bool:
-    return any(word.startswith("from multiprocessing.") for word in words)
+def is_helper(words: list[str]) -> bool:
+    """Whether an interpreter with these words runs nothing of the program's."""
+    return any(word.startswith(_HELPERS) for word in words)
 
 
-def _tell_multiprocessing(root: str, folder: str) -> None:
-    """Has what multiprocessing sends to a process it has started (spawn, forkserver) begin the recording there."""
-    from multiprocessing import spawn
+def _is_told(words: list[str]) -> bool:
+    """Whether it hears of the recording by what it is sent."""
+    return any(word.startswith("from multiprocessing.spawn ") for word in words)
 
+
+def _tell_spawned(name_of_module: str, root: str, folder: str) -> None:
+    """Has what multiprocessing (spawn, forkserver) and loky send to a process they have started begin the recording there."""
+    spawn: Any = __import__(name_of_module, fromlist=["spawn"])
     plain = spawn.get_preparation_data
+    if getattr(plain, "__module__", "") == __name__:
+        return
 
-    def get_preparation_data(name: str) -> "dict[str, Any]":
-        return {"cyprof": _Beginning(root, folder, name), **plain(name)}
+    def get_preparation_data(name: str, *more: "Any", **others: "Any") -> "dict[str, Any]":
+        return {"cyprof": _Beginning(root, folder, name), **plain(name, *more, **others)}
 
     spawn.get_preparation_data = get_preparation_data
 

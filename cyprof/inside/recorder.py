@@ -15,9 +15,10 @@ from cyprof.build import overlay as finder
 from cyprof.inside import children
 from cyprof.probe import _runtime as runtime  # type: ignore[attr-defined]
 
-__all__ = ["begin", "hide_imports", "prepare", "runtime", "write_info"]
+__all__ = ["begin", "hide_imports", "prepare", "runtime", "tell_main", "write_info"]
 
 _PID = os.getpid()
+_MAIN = "main"
 
 
 def hide_imports(known: set[str]) -> None:
@@ -32,11 +33,6 @@ def hide_imports(known: set[str]) -> None:
             delattr(sys.modules[parent], tail)
 
 
-def begin(settings: dict[str, Any], name: str) -> None:
-    """Begins the recording of this process now."""
-    prepare(settings, name)()
-
-
 def prepare(settings: dict[str, Any], name: str = "", engine: Any = runtime) -> Callable[[], None]:
     """Installs the finder and what writes the recording at the end. Returns what begins the recording.
 
@@ -49,9 +45,9 @@ def prepare(settings: dict[str, Any], name: str = "", engine: Any = runtime) -> 
         overlay,
         build_missing=settings["build_missing"],
         progress=_tell if settings["progress"] else None,
-        on_failure=_failure(folder),
-        on_built=lambda: write_info(folder, overlay),
-        before_import=children.watched(settings["root"], folder) if settings["children"] else None,
+        on_failure=_failure(folder, settings["parent"]),
+        on_built=lambda: write_info(folder, overlay, settings["children"]),
+        before_import={**children.watched(settings["root"], folder), "greenlet": runtime.expect_greenlets},
     )
     engine.hide(os.path.join(settings["root"], "cyprof") + os.sep)
     how = (settings["clock"], settings["lines"], _own_lines(settings["lines"]))
@@ -60,7 +56,7 @@ def prepare(settings: dict[str, Any], name: str = "", engine: Any = runtime) -> 
         atexit.register(_at_end(lambda: _write_result(folder, overlay, engine)))
         return lambda: engine.start(*how)
     _keep_forks_quiet()
-    atexit.register(_at_end(lambda: _write_recording(folder, overlay)))
+    atexit.register(_at_end(lambda: _write_recording(settings, overlay)))
     return lambda: runtime.start(*how, folder=folder, children=settings["children"], name=name)
 
 
@@ -78,17 +74,39 @@ def _tell(text: str) -> None:
     os.write(2, f"cyprof: {text}\n".encode("utf-8", "backslashreplace"))
 
 
-def _failure(folder: str) -> Callable[[Any], NoReturn]:
-    """Ends the program when a module it imports cannot be built; the command shows why."""
+def tell_main(folder: str) -> None:
+    """Leaves word which process is the program's first."""
+    _write(os.path.join(folder, _MAIN), os.getpid())
+
+
+def _failure(folder: str, command: int) -> Callable[[Any], NoReturn]:
+    """Ends the program when a module it imports cannot be built; the command, whose process is given, shows why.
+
+    In a child the program's first process is ended too: a pool would start another worker in the place of this one, and so on.
+    """
 
     def fail(error: Any) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
         _write(os.path.join(folder, "error"), [error.message, error.hint])
+        _end_main(folder, command)
         os._exit(error.exit_code)
 
     return fail
+
+
+def _end_main(folder: str, command: int) -> None:
+    """Ends the program's first process, if that is another one and still there: the child of the command."""
+    try:
+        with open(os.path.join(folder, _MAIN), "rb") as file:
+            main = marshal.load(file)
+        with open(f"/proc/{main}/stat", "rb") as stat:
+            parent = int(stat.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, EOFError):
+        return  # it is over, and nothing is left to end
+    if main != os.getpid() and parent == command:
+        os.kill(main, sys.modules["_signal"].SIGKILL)
 
 
 def _at_end(write: Callable[[], None]) -> Callable[[], None]:
@@ -106,12 +124,12 @@ def _at_end(write: Callable[[], None]) -> Callable[[], None]:
     return record
 
 
-def _write_recording(folder: str, overlay: finder.Overlay) -> None:
+def _write_recording(settings: dict[str, Any], overlay: finder.Overlay) -> None:
     if not runtime.recording():
         return  # a fork that is not to be recorded
     if not runtime.stop():
-        _refuse(folder)
-    write_info(folder, overlay)
+        _refuse(settings["folder"])
+    write_info(settings["folder"], overlay, settings["children"])
 
 
 def _write_result(folder: str, overlay: finder.Overlay, engine: Any) -> None:
@@ -130,13 +148,13 @@ def _refuse(folder: str) -> None:
         return  # no room even for that
 
 
-def write_info(folder: str, overlay: finder.Overlay) -> None:
-    """Leaves in the folder which modules this process has loaded, with probes and without."""
+def write_info(folder: str, overlay: finder.Overlay, with_children: bool) -> None:
+    """Leaves in the folder which modules this process has loaded, with probes and without, and which processes it has started."""
     value = {
         "loaded": finder.loaded(),
         "overlay": overlay.to_json(),
         "extensions": finder.unprobed_extensions(),
-        "started": children.started(),
+        "started": children.started() if with_children else [],
         "greenlets": "greenlet" in sys.modules,
     }
     _write(os.path.join(folder, f"{os.getpid()}.info"), value)

@@ -16,32 +16,38 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_HELPERS = ("from multiprocessing.resource_tracker ", "from multiprocessing.forkserver ")
-"""Processes of multiprocessing's own that run nothing of the program's."""
+_begun = False
 
 
 def begin() -> None:
     """Begins the recording of an interpreter that is about to run its program."""
     folder = children.hide_variable()
-    if folder and not any(word.startswith(_HELPERS) for word in sys.orig_argv):
+    if folder and not children.is_helper(sys.orig_argv):
         begin_in(folder, _title())
 
 
 def begin_in(folder: str, name: str) -> None:
-    """Begins the recording of this process, or only gives it its name when it is recorded already."""
+    """Begins the recording of this process, or only gives it its name when it is recorded already.
+
+    Where children are not recorded, it only gets the finder: the program's modules may be built nowhere else.
+    """
+    global _begun
     children.hide_variable()
     runtime = sys.modules.get("cyprof.probe._runtime")
     if runtime is not None and runtime.recording():
         runtime.name_process(name)
         return
     settings = _settings(folder)
-    if settings is None:
+    if settings is None or _begun:
         return
+    _begun = True
     known = set(sys.modules)
     from cyprof.inside import recorder
 
     recorder.hide_imports(known)
-    recorder.begin(settings, name)
+    start = recorder.prepare(settings, name)
+    if settings["children"]:
+        start()
 
 
 def _settings(folder: str) -> "dict[str, Any] | None":

@@ -7,6 +7,7 @@ from .lines import LineRecords, LineTimes
 from .members import MergeError, function_key, member_noun, merge, part_of
 from .profile import Edge, FunctionTimes, Member, Process, Profile, Run, Thread, Unseen
 from .stated import Calls, Engine, Entry, Key, LineTimings, Stated, from_stats
+from .teams import Team, teams
 
 __all__ = [
     "CYTHON_KINDS",
@@ -32,6 +33,7 @@ __all__ = [
     "Profile",
     "Run",
     "Stated",
+    "Team",
     "Thread",
     "Unseen",
     "from_stats",
@@ -39,4 +41,5 @@ __all__ = [
     "member_noun",
     "merge",
     "part_of",
+    "teams",
 ]

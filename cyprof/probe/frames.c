@@ -6,7 +6,7 @@ void frames_enter(const cyp_function *function, bool resumed) {
     if (!function || function->flags & CYP_HIDDEN) return;
     thread_state *thread = threads_current();
     if (!thread) return;
-    if (!thread->name[0]) thread_find_name(thread);
+    if (CYP_UNLIKELY(thread->news_seen != thread_news)) thread_take_notice(thread);
     if (process.name_looks) process_look_for_name();
     tree_enter(thread, function, resumed);
 }
@@ -22,6 +22,7 @@ void frames_leave(const cyp_function *function, bool raised) {
     while (node && node->function != function) node = node->parent;
     if (!node) return;
     if (raised) node->raised++;
+    if (CYP_UNLIKELY(function->flags & CYP_NAMES_THREAD)) thread_news++;
     tree_leave(thread, node, node->parent);
 }
 

@@ -86,6 +86,7 @@ static cyp_function *describe_code(PyCodeObject *code, PyObject *globals) {
     if (hidden) function->flags |= CYP_HIDDEN;
     if (!strcmp(file, "<frozen importlib._bootstrap>") && !strcmp(name, "_find_and_load"))
         function->flags |= CYP_IMPORT_SYSTEM;
+    if (!strcmp(module_text, "threading") && !strcmp(name, "Thread.name")) function->flags |= CYP_NAMES_THREAD;
     return function;
 }
 

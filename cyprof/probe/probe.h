@@ -35,7 +35,8 @@ enum {
     CYP_HIDDEN = 4,         /* a function of cyprof's own: never shown, its time is its caller's */
     CYP_IMPORT_SYSTEM = 8,  /* entry into the import system, which is always sampled */
     CYP_ENDS_PROCESS = 16,  /* nothing of this process is left after it: os._exit, os.execv */
-    CYP_TAKES_TOOL = 32     /* sys.monitoring.use_tool_id */
+    CYP_TAKES_TOOL = 32,    /* sys.monitoring.use_tool_id */
+    CYP_NAMES_THREAD = 64   /* threading.Thread.name: a thread may have another name now */
 };
 
 /* cyp_thread.attention: why the quick path of a probe must not be taken. */

@@ -110,14 +110,23 @@ bool process_checkpoint(int state) {
     return done;
 }
 
+/* Processor time of the calling thread. */
+static uint64_t own_cpu_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * BILLION + (uint64_t)t.tv_nsec;
+}
+
 /* The watcher's: writes a part when it is time to. */
 void process_checkpoint_when_due(void) {
     uint64_t before = now_ns();
     if (!folder[0] || before < next_ns) return;
+    /* What it costs the program is the processor, not how long it stood in the queue for one or waited for the disk. */
+    uint64_t spent = own_cpu_ns();
     process_checkpoint(ENDED_UNKNOWN);
-    uint64_t after = now_ns(), pause = (after - before) * COST_PART;
+    uint64_t pause = (own_cpu_ns() - spent) * COST_PART;
     uint64_t wanted = before - recording.start_ns < INTERVAL_NS ? FIRST_LOOK_NS : INTERVAL_NS;
-    next_ns = after + (pause > wanted ? pause : wanted);
+    next_ns = now_ns() + (pause > wanted ? pause : wanted);
 }
 
 /* ---- forks: the child counts from zero */

@@ -65,6 +65,7 @@ static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keyword
     if (recording.active) return PyErr_SetString(PyExc_RuntimeError, "a recording is in progress already"), NULL;
     if (!process_set_folder(folder, children)) return PyErr_SetString(PyExc_ValueError, "the folder's name is too long"), NULL;
     threads_forget_ended();
+    greenlets_begin();
     set_recording(clock, lines, wants_lines);
     process_set_name(name);
     process_begin(false);
@@ -83,6 +84,7 @@ static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keyword
 
 static void end_recording(void) {
     frames_end();
+    greenlets_end();
     watcher_stop();
     threads_end();
     __atomic_store_n(&recording.active, 0, __ATOMIC_RELEASE);
@@ -175,6 +177,8 @@ static PyObject *runtime_name_process(PyObject *self, PyObject *name) {
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(expect_doc, "expect_greenlets()\n\nThe program is about to import greenlet, or has it already.");
+
 static double above(double with, double without) { return with > without ? with - without : 0; }
 
 PyDoc_STRVAR(calibrate_doc, "calibrate()\n\nWhat looking costs here, in ns, as a dict: a call and a line of a probed "
@@ -229,6 +233,8 @@ static PyMethodDef methods[] = {
     {"run", runtime_run, METH_VARARGS, run_doc},
     {"hide", runtime_hide, METH_O, hide_doc},
     {"calibrate", runtime_calibrate, METH_NOARGS, calibrate_doc},
+    {"expect_greenlets", greenlets_expect, METH_NOARGS, expect_doc},
+    {"_greenlet_switched", greenlets_switched, METH_VARARGS, NULL},
     {"_always", runtime_always, METH_O, NULL},
 #if PY_VERSION_HEX >= 0x030C0000
     FAST("_py_start", frames_py_start),
@@ -259,7 +265,7 @@ PyMODINIT_FUNC PyInit__runtime(void) {
     api.thread_offset = threads_offset();
     PyObject *capsule = PyCapsule_New(&api, "cyprof.probe._runtime._c_api", NULL);
     int failed = !capsule || PyModule_AddObjectRef(module, "_c_api", capsule) || threads_init() || functions_init() ||
-                 callables_init() || frames_init(module);
+                 callables_init() || frames_init(module) || greenlets_init(module);
     Py_XDECREF(capsule);
     if (failed) Py_CLEAR(module);
     return module;

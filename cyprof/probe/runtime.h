@@ -22,6 +22,8 @@ typedef struct chunk {
     char data[];
 } chunk;
 
+#define THREAD_NATIVE_NAME 16   /* of Linux: prctl(2), PR_SET_NAME */
+
 /* The state of one OS thread. `base` comes first: a probe's cyp_thread is this. */
 typedef struct thread_state {
     cyp_thread base;
@@ -30,6 +32,7 @@ typedef struct thread_state {
     int id;
     unsigned long ident;            /* as Python's threading.get_ident() */
     long tid;                       /* of the kernel */
+    unsigned serial;                /* of no other thread of this process, nor of those it was forked from */
     bool worker;                    /* an OpenMP worker */
     bool has_workers;               /* nodes of OpenMP workers name nodes of its tree */
     int merged;                     /* how many ended threads share this state */
@@ -44,13 +47,18 @@ typedef struct thread_state {
     Py_tracefunc next_profile;      /* of Python 3.11: the program's own profiler, to which events are handed on */
     bool skips_return;              /* and the next return of a C function is not handed on */
     int name_tries;
-    char name[128];
+    unsigned news_seen;             /* thread_news when it last took notice of them */
+    bool greenlets_joined;          /* its switches of greenlets are reported, or cannot be */
+    char name[128];                 /* read by the watcher at any time: at worst half of it is old; its last byte is always 0 */
+    char native_name[THREAD_NATIVE_NAME];   /* as the system has it; taken when the thread ends */
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
     int booking;
     uint64_t booked_until_ns;
     uint64_t start_ns, end_ns;
     /* Owner: the watcher; read by the owner when it ends, under registry_lock. */
     uint64_t seen_ns, seen_cpu_ns, seen_delay_ns;
+    cyp_node *waits_at;             /* where the thread was last seen waiting, */
+    uint64_t waits_ns;              /* and what was booked there since it last got a processor */
     int schedstat;                  /* descriptor, -1 when not open */
     ino_t schedstat_inode;          /* of the file it is of: the program may have closed it and opened another */
     uint64_t start_cpu_ns, cpu_ns;
@@ -92,6 +100,7 @@ void tree_free(thread_state *thread);
 cyp_node *tree_find_child(cyp_thread *thread, cyp_node *parent, const cyp_function *function);
 cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed);
 void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent);
+void tree_switch(thread_state *thread, cyp_node *to);
 void tree_forget_counts(thread_state *thread);
 void tree_merge(thread_state *into, thread_state *ended);
 cyp_frame tree_enter_slow(const cyp_function *function, int resumed);
@@ -122,12 +131,10 @@ void threads_begin(void);               /* a recording begins: sets up the calli
 void threads_end(void);                 /* it ends: every thread stops counting, its time booked */
 void threads_begin_fork(void);
 void threads_forget_ended(void);
-void thread_shown_name(const thread_state *thread, char *name, size_t size);
 int descriptor_out_of_the_way(int descriptor);
 void thread_book(thread_state *thread, uint64_t now);
 void thread_lock_booking(thread_state *thread);
 void thread_unlock_booking(thread_state *thread);
-void thread_find_name(thread_state *thread);
 bool thread_owns_schedstat(const thread_state *thread);
 uint64_t thread_cpu_ns(const thread_state *thread);
 
@@ -136,6 +143,22 @@ static inline bool threads_listening(void) {
     const thread_state *thread = (const thread_state *)current_thread;
     return is_recording() && !(thread && thread->muted);
 }
+
+/* thread_names.c */
+/* Changes whenever a thread may have got another name in Python, or the program begins to use greenlets. Under the GIL; 1 at
+   first. */
+extern unsigned thread_news;
+void thread_take_notice(thread_state *thread);
+void thread_read_native_name(const thread_state *thread, char *name);
+void thread_shown_name(const thread_state *thread, char *name, size_t size);
+
+/* greenlets.c */
+int greenlets_init(PyObject *module);
+void greenlets_begin(void);
+void greenlets_end(void);
+bool greenlets_join(thread_state *thread);
+PyObject *greenlets_expect(PyObject *self, PyObject *unused);
+PyObject *greenlets_switched(PyObject *self, PyObject *args);
 
 /* watcher.c */
 int watcher_start(void);

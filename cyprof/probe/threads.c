@@ -12,13 +12,13 @@
 #include <sys/syscall.h>
 #endif
 
-#define NAME_TRIES 64
 #define KEPT_APART 200      /* so many ended threads keep a tree of their own; later ones share one for each kind of name, */
 #define MOST_KINDS 64       /* and beyond so many kinds, one for all */
 
 recording_state recording;
 pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 thread_state *all_threads;
+static unsigned last_serial;
 static int last_id, ended_apart, kinds;
 static pthread_key_t end_of_thread;
 
@@ -158,6 +158,7 @@ static void end_thread(void *state) {
         thread->cpu_ns = thread_cpu_ns(thread) - thread->start_cpu_ns;
     }
     thread->ended = true;
+    if (!thread->worker) thread_read_native_name(thread, thread->native_name);
     if (thread_owns_schedstat(thread)) close(thread->schedstat);
     thread->schedstat = -1;
     current_thread = NULL;
@@ -192,7 +193,8 @@ static void begin_counting(thread_state *thread) {
     thread->start_ns = thread->booked_until_ns = thread->seen_ns = now_ns();
     thread->end_ns = 0;
     thread->start_cpu_ns = thread->seen_cpu_ns = thread_cpu_ns(thread);
-    thread->seen_delay_ns = 0;
+    thread->seen_delay_ns = thread->waits_ns = 0;
+    thread->waits_at = NULL;
     thread->exact_allowed = recording.clock != CLOCK_SAMPLED_ONLY;
     bool exact = thread->exact_allowed && !thread->paused_at;
     __atomic_store_n(&thread->base.attention, exact ? CYP_EXACT : CYP_QUICK, __ATOMIC_RELEASE);
@@ -203,6 +205,8 @@ static void begin_tree(thread_state *thread) {
     tree_init(thread);
     thread->generation = recording.generation;
     thread->paused_at = NULL;
+    thread->greenlets_joined = false;
+    thread->news_seen = 0;
     begin_counting(thread);
 }
 
@@ -224,7 +228,7 @@ void threads_begin_fork(void) {
     enlist(left);
     identify(left);
     left->name[0] = 0;
-    left->name_tries = 0;
+    left->name_tries = left->news_seen = 0;
     if (left->generation != recording.generation) return;
     tree_forget_counts(left);
     begin_counting(left);
@@ -234,6 +238,7 @@ static thread_state *new_thread(void) {
     thread_state *thread = calloc(1, sizeof *thread);
     if (!thread) return NULL;
     thread->base.attention = CYP_STOPPED;
+    thread->serial = ++last_serial;
     identify(thread);
     tree_init(thread);
     return thread;
@@ -301,35 +306,6 @@ void threads_forget_ended(void) {
         free(thread);
     }
     pthread_mutex_unlock(&registry_lock);
-}
-
-/* What the profile calls the thread: its name in Python, or what else it is. */
-void thread_shown_name(const thread_state *thread, char *name, size_t size) {
-    if (thread->name[0])
-        snprintf(name, size, "%s", thread->name);
-    else if (thread->tid == (long)getpid())
-        snprintf(name, size, "MainThread");
-    else
-        snprintf(name, size, thread->worker ? "OpenMP worker %d" : "thread %d", thread->id);
-}
-
-/* Takes the thread's name from the threading module without running any Python code. A thread enters itself there a few
-   calls after its start. The GIL is held. */
-void thread_find_name(thread_state *thread) {
-    if (thread->name[0] || thread->name_tries >= NAME_TRIES) return;
-    thread->name_tries++;
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *threading = modules ? PyDict_GetItemString(modules, "threading") : NULL;
-    PyObject *active = threading ? PyObject_GetAttrString(threading, "_active") : NULL;
-    PyObject *ident = PyLong_FromUnsignedLong(thread->ident);
-    PyObject *found = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
-    PyObject *name = found ? PyObject_GetAttrString(found, "_name") : NULL;
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text) snprintf(thread->name, sizeof thread->name, "%s", text);
-    PyErr_Clear();
-    Py_XDECREF(name);
-    Py_XDECREF(ident);
-    Py_XDECREF(active);
 }
 
 int threads_init(void) {

@@ -247,6 +247,12 @@ void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent) {
     }
 }
 
+/* Another stack goes on on this thread, at `to`. */
+void tree_switch(thread_state *thread, cyp_node *to) {
+    if (thread->base.attention == CYP_EXACT) book_exactly(thread);
+    CYP_STORE(thread->base.node, to);
+}
+
 /* ---- the slow halves of the probes */
 
 cyp_frame tree_enter_slow(const cyp_function *function, int resumed) {

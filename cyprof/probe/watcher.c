@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define INTERVAL_NS 1000000     /* on average; each wait is between half of it and one and a half */
+#define LEAST_WAIT_PART 32      /* a thread that ran all but one part in so many is not asked what it waited for */
 
 static pthread_t watcher;
 static bool running;
@@ -26,18 +27,28 @@ static uint64_t run_queue_delay(const thread_state *thread) {
     return sscanf(text, "%llu %llu", &running_ns, &delay_ns) == 2 ? delay_ns : 0;
 }
 
-/* The part of the time since the last look that the thread neither ran nor stood in the queue for a processor. */
+/* Books the part of the time since the last look that the thread neither ran nor stood in the queue for a processor. How long
+   it stood there the kernel says only when the thread runs again, so what was booked since then is taken back as far as it
+   turns out to have been queueing. */
 static void book_waiting(thread_state *thread, uint64_t now) {
     uint64_t cpu = thread_cpu_ns(thread);
     if (!cpu) return;
     uint64_t elapsed = now - thread->seen_ns, ran = cpu - thread->seen_cpu_ns;
+    uint64_t off = ran + elapsed / LEAST_WAIT_PART < elapsed ? elapsed - ran : 0;
     thread->seen_ns = now;
     thread->seen_cpu_ns = cpu;
-    if (ran + elapsed / 8 >= elapsed) return;
+    if (!off && !thread->waits_ns) return;
     uint64_t delay = run_queue_delay(thread);
     uint64_t queued = thread->seen_delay_ns && delay > thread->seen_delay_ns ? delay - thread->seen_delay_ns : 0;
     thread->seen_delay_ns = delay;
-    if (elapsed > ran + queued) CYP_LOAD(thread->base.node)->wait_ns += elapsed - ran - queued;
+    uint64_t taken_back = queued < thread->waits_ns ? queued : thread->waits_ns;
+    uint64_t waited = off > queued - taken_back ? off - (queued - taken_back) : 0;
+    if (taken_back) thread->waits_at->wait_ns -= taken_back;
+    cyp_node *node = CYP_LOAD(thread->base.node);
+    node->wait_ns += waited;
+    /* What the queueing that is not known yet can be of: all since the thread last ran. */
+    thread->waits_ns = waited + (queued || node != thread->waits_at ? 0 : thread->waits_ns);
+    thread->waits_at = node;
 }
 
 static void look_at(thread_state *thread) {

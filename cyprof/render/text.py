@@ -20,11 +20,17 @@ COLUMNS = {
     "cumtime": "total time in seconds: the function with all it calls, each moment counted once under recursion",
     _LABEL_COLUMN: "where the function is defined; a C function stands in braces",
     "kind": "python, def, cpdef, cdef (nogil: it runs without the GIL), builtin (a C function), module (a module's body)",
+    "waiting": "the part of tottime, in seconds, in which its thread did not want the processor: it slept, or waited for a "
+    "lock, a file, a child or the GIL. Being ready to run while other programs have the processor is no waiting",
+    "workers": "threads that ran its parallel loops (prange), and how many of them were at work, on average, while it ran",
     "resumes": "how often a generator or coroutine was continued; its calls count how often it was made",
     "self range": "least and greatest self time in seconds, where the probes' own cost leaves it open; "
     "tottime is the best estimate between them (--calibrate narrows it)",
     "remark": "`may hold unseen native code`: more self time than the function's own Python code can take",
 }
+
+
+_EXTRA = ("kind", "waiting", "workers", "resumes", "self range", "remark")
 
 
 @renderer(".txt", description="the table as plain text", groups=("stats",))
@@ -79,6 +85,10 @@ def _extra_columns(table: FunctionTable) -> dict[str, list[str]]:
     """The columns pstats does not have, those without content left out."""
     kinds = [row.kind for row in table.rows]
     extra = {"kind": kinds} if any(kinds) or not kinds else {}
+    if any(row.waits for row in table.rows):
+        extra["waiting"] = [_waiting(row) for row in table.rows]
+    if any(row.team for row in table.rows):
+        extra["workers"] = [f"{row.team.busy:.1f} of {row.team.threads}" if row.team else "" for row in table.rows]
     if any(row.times.resumes for row in table.rows):
         extra["resumes"] = [str(row.times.resumes or "") for row in table.rows]
     if any(row.wide for row in table.rows):
@@ -89,6 +99,11 @@ def _extra_columns(table: FunctionTable) -> dict[str, list[str]]:
     if any(row.remark for row in table.rows):
         extra["remark"] = [row.remark for row in table.rows]
     return extra
+
+
+def _waiting(row: Row) -> str:
+    """The waiting time, where it is a hundredth of the self time or more."""
+    return seconds_text(row.times.wait_ns) if row.times.wait_ns * 100 >= max(1, row.times.self_ns) else ""
 
 
 def _body(table: FunctionTable, whole: int, width: int) -> list[Line]:
@@ -166,6 +181,6 @@ def _unseen(unseen: Unseen) -> str:
 
 def _explained(table: FunctionTable) -> list[Line]:
     present = _extra_columns(table)
-    names = [name for name in COLUMNS if name in present or name not in ("kind", "resumes", "self range", "remark")]
+    names = [name for name in COLUMNS if name in present or name not in _EXTRA]
     longest = max(map(len, names))
     return [[("bold", name.ljust(longest)), ("", f"  {COLUMNS[name]}")] for name in names]

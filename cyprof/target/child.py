@@ -38,6 +38,7 @@ def main() -> None:
     _end_with_parent(request)
     recorder, engine = _load_own(request["root"], request["engine"])
     code, namespace = _prepare(request)
+    recorder.tell_main(request["folder"])
     start = recorder.prepare(request, engine=engine)
     _end(_run(engine, start, code, namespace, request["unblock"]))
 

@@ -17,6 +17,7 @@ LONGEST_TITLE = 44
 LONGEST_LINE = 46
 _WIDE_RANGE = 0.02
 _HOT = 0.05
+_WAITS_MUCH = 0.02
 
 
 def language_of(function: Function) -> Language:
@@ -53,8 +54,10 @@ def tooltip_text(function: Function, remark: str = "") -> str:
 
 
 def own_text(sums: Measures, whole_ns: int) -> str:
-    """`self 12 %`, or `self 12-31 %` where the probes' own cost leaves it that uncertain."""
-    return f"self {self_share_text(sums.self_ns, sums.least_ns, sums.raw_ns, whole_ns)}"
+    """`self 12 %`, or `self 12-31 %` where the probes' own cost leaves it that uncertain; `self 40 % (38 % waiting)`."""
+    text = f"self {self_share_text(sums.self_ns, sums.least_ns, sums.raw_ns, whole_ns)}"
+    waits = waits_much(sums.wait_ns, sums.self_ns, whole_ns)
+    return f"{text} ({share_text(sums.wait_ns / whole_ns)} waiting)" if waits else text
 
 
 def self_share_text(own_ns: int, least_ns: int, raw_ns: int, whole_ns: int) -> str:
@@ -62,6 +65,11 @@ def self_share_text(own_ns: int, least_ns: int, raw_ns: int, whole_ns: int) -> s
     if is_wide(least_ns, raw_ns, whole_ns):
         return range_text(least_ns / whole_ns, min(1.0, raw_ns / whole_ns))
     return share_text(own_ns / whole_ns)
+
+
+def waits_much(wait_ns: int, own_ns: int, whole_ns: int) -> bool:
+    """Whether a reader should know that a function waited: for 2 % of the run or more, and for a tenth of its self time."""
+    return wait_ns >= _WAITS_MUCH * whole_ns and wait_ns * 10 >= own_ns
 
 
 def is_wide(least_ns: int, raw_ns: int, whole_ns: int) -> bool:

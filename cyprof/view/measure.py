@@ -24,6 +24,7 @@ class Measures:
     self_ns: int = 0
     least_ns: int = 0
     raw_ns: int = 0
+    wait_ns: int = 0
     total_ns: int = 0
 
 
@@ -53,6 +54,7 @@ def measure(profile: Profile, contexts: Contexts) -> list[Measures]:
         sums.self_ns += times.best[node]
         sums.least_ns += times.least[node]
         sums.raw_ns += times.raw[node]
+        sums.wait_ns += min(tree.wait_ns[node], times.best[node])
         group = contexts.entities[entity].function is None
         inside_group = group and parent != NO_PARENT and of_node[parent] == entity
         if not inside_group:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..model import Function, FunctionTimes, Process, Profile, Thread, Unseen, member_noun
+from ..model import Function, FunctionTimes, Process, Profile, Team, Thread, Unseen, member_noun, teams
 from .classify import matches, origin_of, probed_packages
 from .file_names import file_names
-from .labels import is_wide
+from .labels import is_wide, waits_much
 from .options import USER_FUNCTIONS_KEPT, ViewOptions
 from .units import count_text, percent_text, visible
 
@@ -16,7 +16,7 @@ SORTS = {
     "self": "self", "tottime": "self", "time": "self",
     "total": "total", "cumtime": "total", "cumulative": "total",
     "calls": "calls", "ncalls": "calls",
-    "name": "name", "file": "file", "filename": "file", "line": "file",
+    "waiting": "waiting", "name": "name", "file": "file", "filename": "file", "line": "file",
 }  # fmt: skip
 """The words `--sort` takes, pstats' own among them, and what each means."""
 
@@ -24,6 +24,7 @@ ORDER_NAMES = {
     "self": "internal time",
     "total": "cumulative time",
     "calls": "call count",
+    "waiting": "waiting time",
     "name": "function name",
     "file": "file name, line number",
 }
@@ -32,13 +33,16 @@ ORDER_NAMES = {
 @dataclass(frozen=True, slots=True)
 class Row:
     """One function. Times in ns. `label` is `filename:lineno(function)`; `wide` says that `least_ns` to `raw_ns` is a
-    range a reader should know of. `kind` is "" where it is not known, `remark` mostly."""
+    range a reader should know of, `waits` that it waited for much of its time. `team` are the
+    threads of its parallel loops. `kind` is "" where it is not known, `remark` mostly."""
 
     function: Function
     label: str
     kind: str
     times: FunctionTimes
     wide: bool
+    waits: bool
+    team: Team | None = None
     remark: str = ""
 
 
@@ -69,6 +73,7 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
     if order is None:
         raise ValueError(f"cannot sort by {options.sort!r}: one of {', '.join(SORTS)}")
     times = profile.function_times
+    of_function = teams(profile)
     ran = sorted(set(profile.tree.function))
     kept, reduced = _reduce([profile.functions[i] for i in ran], profile, options)
     names = file_names(function.file for function in kept)
@@ -79,6 +84,8 @@ def function_table(profile: Profile, options: ViewOptions) -> FunctionTable:
             kind=kind_text(function) if profile.has_kinds else "",
             times=times[function.id],
             wide=is_wide(times[function.id].self_min_ns, times[function.id].raw_self_ns, profile.self_sum_ns),
+            waits=waits_much(times[function.id].wait_ns, times[function.id].self_ns, profile.self_sum_ns),
+            team=of_function.get(function.id),
             remark=visible(profile.remarks.get(function.id, "")),
         )
         for function in kept
@@ -108,6 +115,7 @@ _KEYS: dict[str, Callable[[Row], tuple[object, ...]]] = {
     "self": lambda row: (-row.times.self_ns, row.label, row.function.id),
     "total": lambda row: (-row.times.total_ns, row.label, row.function.id),
     "calls": lambda row: (-row.times.calls, row.label, row.function.id),
+    "waiting": lambda row: (-row.times.wait_ns, row.label, row.function.id),
     "name": lambda row: (row.function.name, row.label, row.function.id),
     "file": lambda row: (row.function.file, row.function.line, row.function.name, row.function.id),
 }

@@ -337,29 +337,3 @@ def test_python_processes_of_another_version_run_unrecorded(tmp_path: Path) -> N
     environment = {**os.environ, "CYPROF_PROCESSES": str(tmp_path / "gone")}
     done = subprocess.run([sys.executable, "-c", "print('runs')"], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("runs\n", "")
-
-
-def test_greenlets(tmp_path: Path) -> None:
-    """Two greenlets take turns inside calls of Python and of Cython."""
-    program = """
-import greenlet
-import kern
-
-def first():
-    for _ in range(50):
-        kern.work(10)
-        second_one.switch()
-
-def second():
-    while True:
-        kern.work(20)
-        first_one.switch()
-
-first_one, second_one = greenlet.greenlet(first), greenlet.greenlet(second)
-first_one.switch()
-kern.work(1)
-"""
-    profile = record(tmp_path / "w", program)
-    assert calls(profile, "step") == {"": 50 * 10 + 50 * 20 + 1}
-    assert calls(profile, "first") == calls(profile, "second") == {"": 1}
-    assert [note for note in profile.notes if note.startswith("The program switches between greenlets")]
