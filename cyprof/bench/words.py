@@ -145,7 +145,9 @@ def _plain(part: float, slower: bool) -> str:
         return "Nothing gathered here tells why it is slower."
     if not part:
         return "Nothing gathered here stands out."
-    return f"Nothing holds it up: one pass over memory at {share_text(part)} of the copy roof, no temporary array, few new pages."
+    return (
+        f"Nothing holds it up: one pass over memory at {share_text(part)} of the copy roof, no temporary array, few new pages."
+    )
 
 
 def _system_share(variant: Variant) -> float:
