@@ -15,7 +15,7 @@ from cyprof.build import overlay as finder
 from cyprof.inside import children
 from cyprof.probe import _runtime as runtime  # type: ignore[attr-defined]
 
-__all__ = ["begin", "hide_imports", "prepare", "runtime", "tell_main", "write_info"]
+__all__ = ["hide_imports", "prepare", "runtime", "tell_main", "write_info"]
 
 _PID = os.getpid()
 _MAIN = "main"
@@ -149,7 +149,7 @@ def _refuse(folder: str) -> None:
 
 
 def write_info(folder: str, overlay: finder.Overlay, with_children: bool) -> None:
-    """Leaves in the folder which modules this process has loaded, with probes and without, and which processes it has started."""
+    """Leaves in the folder which modules this process has loaded, with probes and without, and what it has started."""
     value = {
         "loaded": finder.loaded(),
         "overlay": overlay.to_json(),

@@ -1,4 +1,4 @@
-"""Pools of processes: of joblib, of concurrent.futures, with workers that are killed, and with a module that cannot be built."""
+"""Pools of processes: of joblib, of concurrent.futures, with workers that are killed, with a module that cannot be built."""
 
 from __future__ import annotations
 
