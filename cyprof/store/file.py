@@ -121,7 +121,7 @@ def _payload(path: Path, data: bytes) -> bytes:
     if version > VERSION:
         raise StoreError(
             f"{path} was written by a newer cyprof (file version {version}, this one reads up to {VERSION}).",
-            "Update cyprof: pip install --upgrade cyprof",
+            "Update cyprof.",
         )
     if version < 1:
         raise StoreError(f"{path} is damaged: it names file version {version}.", _RECORD_ANEW)
@@ -142,7 +142,7 @@ def _unpack(path: Path, payload: bytes) -> bytes:
     if len(text) > _LARGEST:
         raise StoreError(
             f"{path} unpacks to more than {_LARGEST >> 20} MB.",
-            "Record a shorter run, or fewer functions: cyprof run SCRIPT --only PATTERN",
+            "Record a shorter run: cyprof run SCRIPT",
         )
     if not unpacker.eof or unpacker.unused_data:
         raise StoreError(f"{path} is damaged: its compressed part is not whole.", _RECORD_ANEW)
