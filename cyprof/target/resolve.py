@@ -135,7 +135,8 @@ def _compile(source: bytes | str, name: str) -> None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(source, name, "exec", dont_inherit=True)
+            # Not by its own name: of a line that Python reads from the file, an error holds the last 1,000 bytes only.
+            compile(source, "<program>", "exec", dont_inherit=True)
     except SyntaxError as error:
         line = error.lineno or 0
         text = window((error.text or "").rstrip(), error.offset or 0)[0].strip()

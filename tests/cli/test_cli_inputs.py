@@ -125,6 +125,12 @@ def test_bad_input(folder: Path, case: str) -> None:
     assert listing(folder) == before
 
 
+def test_of_a_long_line_the_part_around_the_mistake_is_shown(tmp_path: Path) -> None:
+    line = "a = [" + "1, " * 1000 + "] ! [" + "2, " * 1000 + "]"
+    done = cyprof(write(tmp_path, {"long.py": line}), "stats", "long.py")
+    assert done.code == 2 and "1, ] ! [2, " in done.err and len(done.err) < 400
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_unwritable_output(folder: Path) -> None:
     (folder / "shut").mkdir(mode=stat.S_IRUSR | stat.S_IXUSR)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from cli_support import Done, run
-from docs_blocks import DOCS, PROGRAMS, ROOT, Command, blocks, commands, mentions, name_of, pages, pattern
+from docs_blocks import DOCS, PROGRAMS, ROOT, Command, blocks, commands, is_whole, mentions, name_of, pages, pattern
 
 from cyprof.cli.main import COMMANDS
 
@@ -139,6 +139,24 @@ def test_commands_in_running_text_are_run_too() -> None:
             assert covered or (measures and (ROOT / measures[1]).is_file()), (
                 f"{name_of(page)}: `{mention}` is run by no test: show it in a block of commands, or tell in NOT_RUN why not"
             )
+
+
+def test_a_whole_command_is_known_from_a_form() -> None:
+    assert all(
+        map(
+            is_whole, ("make study DATA=package/data", "cyprof doctor . --check", "python benchmarks/study.py", "pip install x")
+        )
+    )
+    forms = (
+        "cyprof graph",
+        "cyprof stats FILE.prof",
+        "cyprof diff --runs 5",
+        "python -S",
+        "cyprof COMMAND --help",
+        "run.prof",
+        "make",
+    )
+    assert not any(map(is_whole, forms))
 
 
 def test_what_is_not_run_is_still_shown_and_what_ci_runs_is_a_step_of_it() -> None:
