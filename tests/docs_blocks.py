@@ -15,8 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PROGRAMS = (
-    "cyprof", "python", "python3", "pip", "make", "docker", "cythonize", "npm", "git", "sh", "snakeviz", "tuna", "gprof2dot",
-    "kcachegrind", "callgrind_annotate", "flamegraph.pl", "pprof", "inferno-flamegraph",
+    "cyprof", "mpirun", "python", "python3", "pip", "make", "docker", "cythonize", "npm", "git", "sh", "snakeviz", "tuna",
+    "gprof2dot", "kcachegrind", "callgrind_annotate", "flamegraph.pl", "pprof", "inferno-flamegraph",
 )  # fmt: skip
 """What a command begins with."""
 
@@ -107,7 +107,9 @@ def is_whole(text: str) -> bool:
     if program not in PROGRAMS or not words or any(re.search(r"\b[A-Z]{3,}\b(?!=)|\.\.\.", word) for word in words):
         return False
     operands = [word for word in words if not word.startswith("-")]
-    return bool(operands) if program in ("make", "pip", "npm", "docker") else any("." in word for word in operands)
+    if program in ("pip", "npm", "docker"):
+        return len(operands) > 1  # `pip install` does something with something
+    return bool(operands) if program == "make" else any("." in word for word in operands)
 
 
 def pattern(line: str) -> re.Pattern[str]:

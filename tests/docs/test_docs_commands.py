@@ -24,7 +24,8 @@ NOT_RUN = {
     "pip install .": "make installs the wheel so before all tests, without looking for what is there already",
     "docker build -t cyprof .": "there is no Docker engine in CI; make image-check builds the Dockerfile with buildah, as root",
     "docker run -v $PWD:/work cyprof graph examples/train_mnist.py -o graph.png": "make image-check runs it in that image",
-    "make study DATA=package/data": "the full MNIST has to be fetched, and it trains for hours; make study is run",
+    "make study-full": "fetches the full MNIST, and trains for half an hour and more; make study is run",
+    "pip install '.[dask]'": "as pip install .; the test extra brings dask, and tests/integration/test_dask.py uses it",
     "snakeviz run.prof": "opens a browser; tests/unit/test_exports.py reads a file with its parser",
     "tuna run.prof": "opens a browser; tests/unit/test_exports.py reads a file with its parser",
     "kcachegrind run.callgrind": "opens a window; callgrind_annotate reads the same file",
@@ -40,6 +41,10 @@ SMALLER = {
     "relu_derivative.py": {"3072 *": "16 *"},
 }
 """What is put into the examples for the tests: less to compute, and the same calls."""
+MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}  # fmt: skip
+"""More ranks than processors, and of whoever runs the tests."""
 STUDY = "--only mnist --runs 1 --epochs 1"
 
 
@@ -68,7 +73,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     search = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {
         "PATH": os.pathsep.join(places), "PYTHONPATH": os.pathsep.join(search), "CYPROF_CACHE_DIR": str(root / "docs-cache"),
-        "COLUMNS": "120", "CFLAGS": "-O0", "VENV": str(venv), "STUDY_ARGS": STUDY,
+        "COLUMNS": "120", "CFLAGS": "-O0", "VENV": str(venv), "STUDY_ARGS": STUDY, **MPI,
     }  # fmt: skip
 
 
@@ -152,6 +157,7 @@ def test_a_whole_command_is_known_from_a_form() -> None:
         "cyprof stats FILE.prof",
         "cyprof diff --runs 5",
         "python -S",
+        "pip install -e",
         "cyprof COMMAND --help",
         "run.prof",
         "make",
