@@ -48,7 +48,7 @@ def variant(title: str, ratio: float, **evidence: object) -> Variant:
             {"scalar": ("k.pyx:5",), "remedies": {"k.pyx:5": "-O3"}},
             "its loop at k.pyx:5 is not vector code, as it would be with -O3",
         ),
-        ({}, "memory and the kernel take 0 % of its time, its own instructions the rest."),
+        ({}, "memory and the kernel take <0.1 % of its time, its own instructions the rest."),
     ],
 )
 def test_each_cause_is_named(evidence: dict[str, object], words: str) -> None:
