@@ -116,10 +116,10 @@ def _measured(request: dict[str, Any]) -> dict[str, Any]:
     _compare(variants, told, made)
     running = [index for index, one in enumerate(told) if not one["error"]]
     calls = [partial(variants[index].function, *made) for index in running]
-    rounds, roof = _time(calls, request)
+    timed = _time(calls, request)
     for number, index in enumerate(running):
-        told[index]["times"] = [row[number] for row in rounds]
-    return {"variants": told, "built": built, "roof": roof}
+        told[index]["times"] = [row[number] for row in timed["rounds"]]
+    return {"variants": told, "built": built, "roof": timed["roof"], "disturbed": timed["disturbed"]}
 
 
 def _told(variant: Any, made: tuple[Any, ...]) -> dict[str, Any]:
@@ -161,42 +161,35 @@ def _compare(variants: list[Any], told: list[dict[str, Any]], made: tuple[Any, .
         one["disagrees"] = measures.disagreement(result, first, made) if first is not result else ""
 
 
-def _time(calls: Sequence[Callable[[], Any]], request: dict[str, Any]) -> tuple[list[list[float]], float]:
-    """Times of every call in each round, and the copy roof in bytes a second. In turns, forwards and backwards, until every
-    ratio to the first is known well enough or the time is up."""
+def _time(calls: Sequence[Callable[[], Any]], request: dict[str, Any]) -> dict[str, Any]:
+    """Times of every call in each round (`rounds`), the copy roof in bytes a second (`roof`), and which part of the time other
+    programs had the processor (`disturbed`). In turns, forwards and backwards, until every ratio to the first is known well
+    enough or the time is up."""
     result = import_module("cyprof.bench.result")
-    repeats = [_repeats(call) for call in calls]
+    seconds = import_module("cyprof.bench.measures").seconds
+    repeats = [max(1, int(_LEAST_S / max(1e-9, seconds(call, 1)[0]))) for call in calls]
     copy, moved = _copier()
     rounds: list[list[float]] = []
-    fastest_copy = min(_seconds(copy, 1) for _ in range(_FEWEST_ROUNDS))
+    fastest_copy = min(seconds(copy, 1)[0] for _ in range(_FEWEST_ROUNDS))
+    kept_off = 0.0
     gc.disable()
-    end = time.perf_counter() + request["limit"]
-    while len(rounds) < 2 or time.perf_counter() < end:
+    start = time.perf_counter()
+    while len(rounds) < 2 or time.perf_counter() < start + request["limit"]:
         row = [0.0] * len(calls)
         order = range(len(calls)) if len(rounds) % 2 == 0 else range(len(calls) - 1, -1, -1)
         for index in order:
-            row[index] = _seconds(calls[index], repeats[index])
-        fastest_copy = min(fastest_copy, _seconds(copy, 1))
+            row[index], delay = seconds(calls[index], repeats[index])
+            kept_off += delay
+        fastest_copy = min(fastest_copy, seconds(copy, 1)[0])
         rounds.append(row)
         if len(rounds) >= _FEWEST_ROUNDS and all(
             result.is_known(*result.ratio_interval([r[i] for r in rounds], [r[0] for r in rounds])[1:], request["precision"])
             for i in range(1, len(calls))
         ):
             break
+    disturbed = kept_off / (time.perf_counter() - start)
     gc.enable()
-    return rounds, moved / fastest_copy
-
-
-def _seconds(call: Callable[[], Any], repeats: int) -> float:
-    start = time.perf_counter()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - start) / repeats
-
-
-def _repeats(call: Callable[[], Any]) -> int:
-    """How often a call is made in one timing, so that it takes a few ms."""
-    return max(1, int(_LEAST_S / max(1e-9, _seconds(call, 1))))
+    return {"rounds": rounds, "roof": moved / fastest_copy, "disturbed": disturbed}
 
 
 def _copier() -> tuple[Callable[[], Any], int]:

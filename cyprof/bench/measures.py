@@ -11,11 +11,13 @@ import struct
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 _PERF_NUMBERS = {"x86_64": 298, "aarch64": 241}
 _EVENTS = {"instructions": 1, "branches": 4, "branch misses": 5, "cache misses": 3}
 _USAGE_S = 0.8
+_SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _ROUNDING = {"rtol": 1e-5, "atol": 1e-8}
 _DISABLED_USER_ONLY = 1 | 1 << 5 | 1 << 6
 _ENABLE, _DISABLE, _RESET = 0x2400, 0x2401, 0x2403
@@ -49,6 +51,29 @@ def peak_bytes(call: Callable[[], Any]) -> int:
         return max(0, tracemalloc.get_traced_memory()[1] - before)
     finally:
         tracemalloc.stop()
+
+
+def seconds(call: Callable[[], Any], repeats: int) -> tuple[float, float]:
+    """How long a call took, the mean of several in s, and how long other programs kept all of them from the processor: that
+    is taken off."""
+    # The waits are read within the time, or a wait between the two readings would be taken off what does not hold it.
+    start = time.perf_counter()
+    before = _kept_off_s()
+    for _ in range(repeats):
+        call()
+    kept_off = max(0.0, _kept_off_s() - before)
+    wall = time.perf_counter() - start
+    kept_off = min(kept_off, wall)
+    return (wall - kept_off) / repeats, kept_off
+
+
+def _kept_off_s() -> float:
+    """How long this thread has waited for a processor so far, by the second number of schedstat (Documentation/scheduler/
+    sched-stats.rst of Linux); 0 where the kernel does not tell."""
+    try:
+        return int(_SCHEDSTAT.read_text().split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
 
 
 def usage(call: Callable[[], Any]) -> tuple[float, float, float]:

@@ -63,7 +63,8 @@ class Variant:
 @dataclass(frozen=True, slots=True)
 class Bench:
     """All variants of a file. `roof` is what copying memory reached here in GB/s, read and written bytes together, `known`
-    whether every ratio is known to `precision`; `notes` are sentences about the whole."""
+    whether every ratio is known to `precision`; `notes` are sentences about the whole. `disturbed` is the part of the
+    time in which other programs had the processor: the times are without it."""
 
     file: str
     variants: tuple[Variant, ...]
@@ -73,6 +74,7 @@ class Bench:
     rounds: int
     machine: str
     notes: tuple[str, ...] = ()
+    disturbed: float = 0.0
 
 
 def ratio_interval(times: Sequence[float], base: Sequence[float]) -> tuple[float, float, float]:

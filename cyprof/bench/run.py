@@ -96,6 +96,7 @@ def _bench(
         rounds=len(base),
         machine=f"Python {platform.python_version()}, {platform.machine()}, {platform.system()}",
         notes=tuple(compiled[1]),
+        disturbed=told.get("disturbed", 0.0),
     )
 
 

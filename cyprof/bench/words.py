@@ -19,6 +19,7 @@ _UNREAD = 50
 _LEAST_TEMPORARY = 0.25
 """Bytes an element: less is not the data's, but Python's own objects."""
 _FEW_FAULTS = 10
+_DISTURBED = 0.05
 
 
 def ratio_text(variant: Variant) -> str:
@@ -168,8 +169,11 @@ def end_text(bench: Bench) -> str:
     if not timed:
         return "No variant ran."
     precision = percent_text(100 * bench.precision)
+    disturbed = ""
+    if bench.disturbed >= _DISTURBED:
+        disturbed = f" Other programs had the processor {_percent(bench.disturbed)} of the time; the times are without that."
     if bench.known:
-        return f"{bench.rounds} rounds; every ratio is known to {precision}."
+        return f"{bench.rounds} rounds; every ratio is known to {precision}.{disturbed}"
     loose = [variant.title for variant in timed[1:] if not is_known(variant.low, variant.high, bench.precision)]
     unknown = f"the ratios of {', '.join(loose)} are not known to {precision}"
-    return f"{bench.rounds} rounds, then the time was up: {unknown}; a quieter machine or a longer --limit helps."
+    return f"{bench.rounds} rounds, then the time was up: {unknown}; a quieter machine or a longer --limit helps.{disturbed}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+import time
 
 import pytest
 
+from cyprof.bench import measures
 from cyprof.bench import words as say
 from cyprof.bench.result import Bench, Evidence, Variant, is_known, ratio_interval
 from cyprof.bench.vectorised import Owner, owned_loops, told_loops
@@ -87,6 +89,18 @@ def test_what_is_beyond_the_roof_is_in_caches_or_was_not_read() -> None:
 def test_python_objects_are_no_temporary_arrays() -> None:
     assert say.temporaries(variant("boxed", 1, result_bytes=8, peak_bytes=200)) == ""
     assert say.temporaries(variant("two", 1, result_bytes=8000, peak_bytes=24000)) == "2 temporary arrays of its size at a time"
+
+
+def test_other_programs_are_named() -> None:
+    bench = Bench("f.py", (variant("first", 1),), 10.0, 0.02, True, 7, "", disturbed=0.3)
+    assert say.end_text(bench).endswith(" Other programs had the processor 30 % of the time; the times are without that.")
+
+
+def test_a_call_is_timed_without_what_other_programs_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter((1.0, 1.01))
+    monkeypatch.setattr(measures, "_kept_off_s", lambda: next(looks))
+    took, kept_off = measures.seconds(lambda: time.sleep(0.02), 1)
+    assert kept_off == pytest.approx(0.01) and took >= 0.0099
 
 
 SOURCE = """\

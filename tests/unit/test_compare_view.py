@@ -85,6 +85,26 @@ def test_a_vanished_callee_is_absorbed_by_its_caller() -> None:
     assert not broken(found, 1, 0.5)
 
 
+def test_what_a_caller_took_over_is_said_even_where_noise_hides_it() -> None:
+    def run(seed: int, ms: float, *, callee: bool) -> Profile:
+        chance = random.Random(seed)
+        b = ProfileBuilder()
+        main = b.call(-1, b.function("__main__", "main", "train.py", 3), 1, 5)
+        update = b.call(main, b.function("opt", "update", "opt.py", 9), 40, ms)
+        for number in range(6):
+            step = b.function("kern", f"step{number}", "kern.pyx", number + 1, "def")
+            b.call(main, step, 40, 20 * chance.choice((1, 9, 200)), exact_calls=40)
+        if callee:
+            b.call(update, b.function("adam", "step", "adam.pyx", 5, "def"), 40, 35)
+        return b.profile()
+
+    before = Side("a", tuple(run(seed, ms, callee=True) for seed, ms in enumerate((1, 1, 40, 0.5))))
+    after = Side("b", tuple(run(9 + seed, ms, callee=False) for seed, ms in enumerate((36, 36, 36, 1))))
+    update = row(compare(before, after, ViewOptions()), "update")
+    assert (update.verdict, update.change) == ("absorbed", "same")
+    assert update.why == "step had 35.0 ms here and is not seen any more: callee is not probed"
+
+
 def test_a_caller_that_became_slower_by_more_than_its_callee_had_is_slower() -> None:
     found = compared(callee=False, ms={"step": 40})
     assert row(found, "step").verdict == "slower"

@@ -13,8 +13,10 @@ from ..options import ViewOptions
 from .match import Pair, pairs
 from .noise import Change, Judgement, Series, judge
 from .sides import FLOOR_NS, Key, Runs, Side, common_cost, read, with_cost
-from .traces import Moved, absorbed_text, only_here, split_text, together
+from .traces import Moved, absorbed_text, only_here, split_text, time_of, together
 
+_WEIGHT = 0.005
+"""The least part of a run that a vanished callee must have had to be looked for in its caller."""
 Verdict = Literal["faster", "slower", "same", "new", "gone", "moved", "absorbed"]
 
 
@@ -89,8 +91,11 @@ def compare(before: Side, after: Side, options: ViewOptions) -> Comparison:
     rows = []
     for pair in shown:
         row = _row(pair, changes.get(pair), first, second, judgement)
-        if pair in traces and row.change == traces[pair].change and not _still(row.change, explained[pair]):
-            row = replace(row, verdict=traces[pair].verdict, why=traces[pair].why)
+        trace = traces.get(pair)
+        if trace and (
+            (row.change == trace.change and not _still(row.change, explained[pair])) or _is_seen_to_move(row, trace, first)
+        ):
+            row = replace(row, verdict=trace.verdict, why=trace.why)
         rows.append(row)
     return Comparison(
         before=first,
@@ -114,6 +119,8 @@ class _Trace:
     change: Literal["faster", "slower"]
     verdict: Verdict
     why: str
+    ns: float
+    """What the callees had, in the median of the runs."""
 
 
 def _traces(both: Sequence[Pair], every: Sequence[Pair], first: Runs, second: Runs) -> dict[Pair, _Trace]:
@@ -124,16 +131,25 @@ def _traces(both: Sequence[Pair], every: Sequence[Pair], first: Runs, second: Ru
         assert pair.before is not None and pair.after is not None
         if pair.before in lost:
             series = _series(pair, first, second, lost={pair.before: lost[pair.before]})
-            found[pair] = _Trace(series, "slower", "absorbed", absorbed_text(lost[pair.before]))
+            found[pair] = _Trace(series, "slower", "absorbed", absorbed_text(lost[pair.before]), time_of(lost[pair.before]))
         elif pair.after in gained:
             series = _series(pair, first, second, gained={pair.after: gained[pair.after]})
-            found[pair] = _Trace(series, "faster", "moved", split_text(gained[pair.after]))
+            found[pair] = _Trace(series, "faster", "moved", split_text(gained[pair.after]), time_of(gained[pair.after]))
     return found
 
 
 def _still(change: str, whole: Change) -> bool:
     """Whether a caller has changed in the same way even with its callees."""
     return whole.changed and (whole.log_ratio > 0) == (change == "slower")
+
+
+def _is_seen_to_move(row: Row, trace: _Trace, first: Runs) -> bool:
+    """Whether a caller more than doubled, by about what a vanished callee of some weight had: then it is said even where
+    noise hides the change, since nothing is said to be slower by it."""
+    if trace.verdict != "absorbed" or row.change != "same" or row.before is None or row.verdict == "moved":
+        return False
+    heavy = trace.ns >= max(row.before.self_ns, _WEIGHT * _whole(first))
+    return heavy and trace.ns / 2 <= row.difference_ns <= trace.ns * 2
 
 
 def _is_shown(pair: Pair, first: Runs, second: Runs, options: ViewOptions) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from statistics import median
 
 from ..units import time_text
 from .sides import Key, Runs, nearest_kept
@@ -31,17 +32,17 @@ def together(own: list[int], callees: Mapping[Key, tuple[int, ...]]) -> list[int
 
 def absorbed_text(callees: Mapping[Key, tuple[int, ...]]) -> str:
     """Why a caller only seems to have become slower."""
-    return f"{_names(callees)} had {_time(callees)} here and is not seen any more: callee is not probed"
+    return f"{_names(callees)} had {time_text(time_of(callees))} here and is not seen any more: callee is not probed"
 
 
 def split_text(callees: Mapping[Key, tuple[int, ...]]) -> str:
     """Why a caller only seems to have become faster."""
-    return f"{_names(callees)}, now seen by itself, has {_time(callees)} of its time"
+    return f"{_names(callees)}, now seen by itself, has {time_text(time_of(callees))} of its time"
 
 
-def _time(callees: Mapping[Key, tuple[int, ...]]) -> str:
-    runs = len(next(iter(callees.values())))
-    return time_text(sum(map(sum, callees.values())) / runs)
+def time_of(callees: Mapping[Key, tuple[int, ...]]) -> float:
+    """The self time of callees together, in ns, the median of the runs."""
+    return median(map(sum, zip(*callees.values(), strict=True)))
 
 
 def _names(callees: Mapping[Key, tuple[int, ...]]) -> str:
