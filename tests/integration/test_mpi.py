@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,14 @@ def test_a_rank_that_fails_is_no_loss_to_the_others(tmp_path: Path) -> None:
     )
     done = mpirun(tmp_path, "run", "-c", code, "-o", "out.{rank}.cyprof")
     assert done.returncode != 0
+    wait_for(tmp_path / "out.0.cyprof", tmp_path / "out.2.cyprof")  # mpirun may be gone before they are written
     assert [_calls(product.load(tmp_path / f"out.{rank}.cyprof"), "step") for rank in range(3)] == [10, 10, 10]
+
+
+def wait_for(*paths: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not all(path.exists() for path in paths) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _calls(profile: product.Profile, name: str) -> int:
