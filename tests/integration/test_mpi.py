@@ -48,6 +48,7 @@ def mpirun(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     compiler.write_text(COMPILER.format(log=folder / "compiled"))
     compiler.chmod(0o755)
     environ = {**os.environ, "CYPROF_CACHE_DIR": str(folder / "cache"), "CC": str(compiler), "CFLAGS": "-O0"}
+    environ["OMPI_MCA_odls_base_sigkill_timeout"] = "4"  # s from SIGTERM to SIGKILL: a busy machine may need them
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", sys.executable, "-m", "cyprof", *words]
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=400)
 
