@@ -8,7 +8,7 @@ from .. import render
 from ..errors import UsageError
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_format, add_general, add_output
+from .options import add_format, add_general, add_member, add_output
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -51,5 +51,6 @@ def _parser() -> Parser:
     )
     add_output(parser, "the file to write")
     add_format(parser, render.formats("export"))
+    add_member(parser)
     add_general(parser)
     return parser

@@ -8,7 +8,17 @@ from pathlib import Path
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import STYLES, add_format, add_general, add_output, add_recording, add_selection, add_style, add_target
+from .options import (
+    STYLES,
+    add_format,
+    add_general,
+    add_member,
+    add_output,
+    add_recording,
+    add_selection,
+    add_style,
+    add_target,
+)
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -48,5 +58,6 @@ def _parser() -> Parser:
     add_target(parser)
     add_recording(parser)
     add_selection(parser)
+    add_member(parser)
     add_general(parser)
     return parser

@@ -8,7 +8,17 @@ from .. import render
 from ..errors import UsageError
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_engine, add_format, add_general, add_output, add_recording, add_selection, add_target, add_top
+from .options import (
+    add_engine,
+    add_format,
+    add_general,
+    add_member,
+    add_output,
+    add_recording,
+    add_selection,
+    add_target,
+    add_top,
+)
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -53,6 +63,7 @@ def _parser() -> Parser:
     add_engine(parser, "line_profiler")
     add_recording(parser)
     add_selection(parser, threads=False)
+    add_member(parser)
     add_top(parser, "how many lines to name as worth an edit first (default: 10)")
     add_general(parser)
     return parser

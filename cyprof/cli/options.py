@@ -99,6 +99,12 @@ def add_recording(parser: Parser) -> None:
     group.add_argument("--package", action="append", metavar="NAME[=PATH]", help=package)
 
 
+def add_member(parser: ArgumentContainer) -> None:
+    """--rank."""
+    meaning = "of a merged recording only one rank, worker or run, by its number or name"
+    parser.add_argument("--rank", metavar="NAME", help=meaning)
+
+
 def add_patterns(parser: Parser, only: str) -> ArgumentContainer:
     """--only and --hide, and the group they stand in."""
     meaning = "PATTERN is a module, a function's name, or module:name, in which * and ? fit anything."

@@ -20,6 +20,7 @@ _ELSEWHERE = {
     "--engine": "cyprof stats and cyprof lines",
     "--style": "cyprof graph",
     "--threads": "cyprof graph and cyprof stats",
+    "--rank": "cyprof graph, stats, lines and export",
     "--ranks": "cyprof stats",
     "--format": "cyprof graph, stats, lines and export",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from .. import render
 from ..collect import record
 from ..errors import CollectError, CyprofError, UsageError
-from ..model import Profile
+from ..model import Profile, member_called, part_of
 from ..store import SUFFIX
 from ..target import Rank, Target, own_rank, path_of, pattern_of, resolve
 from ..view import ViewOptions
@@ -46,6 +46,8 @@ class Session:
         if session.rank is not None:
             terminal.place, terminal.speaker = session.rank.title, session.rank.is_first
         session._check_engine()
+        if getattr(options, "rank", None) is not None and session.target.kind != "saved":
+            raise UsageError("--rank picks one of a merged recording, and a program is to be run.", "Leave it out.")
         return session
 
     @property
@@ -138,7 +140,7 @@ class Session:
             if recording.profile is None:
                 raise recording.lost or CyprofError("No profile was recorded.")
             options_shown = view_options(self.options)
-            show(recording.profile, options_shown)
+            show(self._chosen(recording.profile), options_shown)
             self._say_what_fits_nothing(recording.profile, options_shown)
             if recording.profile.engine is not None:
                 self.terminal.note(recording.profile.engine.blind_spot)
@@ -150,6 +152,18 @@ class Session:
             self.terminal.error(error)
             return recording.exit_code or error.exit_code
         return recording.exit_code
+
+    def _chosen(self, profile: Profile) -> Profile:
+        """The profile, or of a merged one the member that --rank names. Raises UsageError when there is none."""
+        name = getattr(self.options, "rank", None)
+        if name is None:
+            return profile
+        member = member_called(profile, name)
+        if member is None:
+            known = ", ".join(profile.member_titles[:6])
+            hint = f"There are {known}." if known else "It was not merged: leave --rank out."
+            raise UsageError(f"{self.target.value} has no member {name}.", hint)
+        return part_of(profile, member)
 
     def _say_what_fits_nothing(self, profile: Profile, options: ViewOptions) -> None:
         for option, patterns in (("--only", options.only), ("--show", options.show), ("--hide", options.hide)):

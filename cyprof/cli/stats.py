@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from .. import render
 from ..model import Profile
 from ..view import ViewOptions
-from .options import add_engine, add_format, add_general, add_output, add_recording, add_selection, add_table, add_target
+from .options import (
+    add_engine,
+    add_format,
+    add_general,
+    add_member,
+    add_output,
+    add_recording,
+    add_selection,
+    add_table,
+    add_target,
+)
 from .parser import Parser
 from .session import Session
 from .terminal import Terminal
@@ -49,6 +59,7 @@ def _parser() -> Parser:
     add_engine(parser, "cprofile")
     add_recording(parser)
     add_selection(parser)
+    add_member(parser)
     add_table(parser)
     meaning = "hold the ranks, workers or runs of a merged recording against each other, function by function"
     parser.add_argument("--ranks", action="store_true", help=meaning)

@@ -126,7 +126,8 @@ def _read(session: Session, folder: Path) -> Profile | None:
         known: dict[str, Any] = json.loads((taken / _FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None  # read already, or ended before it had begun
-    left = Leavings(taken, None, int(folder.name))
+    process = int(folder.name)
+    left = Leavings(taken, None, lambda part: part.pid == process)
     result = left.result(Overlay({})) if left.parts else None
     shutil.rmtree(taken, ignore_errors=True)
     if result is None:

@@ -23,7 +23,7 @@ from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
 from ..inside import VARIABLE
-from ..target import Target, held_back, host, own_rank, program_path, run_process
+from ..target import Target, held_back, host, leave_group, own_rank, program_path, run_process
 from ..target.interpreter import absolute, first_path_entry, interpreter_flags, is_archive
 from .convert import Facts, now, to_profile
 from .packages import add_projects, build_all
@@ -52,12 +52,15 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
     before = _calibrate()
     started = now()
     with _run_folder() as folder:
+        launcher = os.getpid()
         exit_code = _run(target, options, overlay, folder)
-        left = Leavings(folder, time.time_ns())
+        rank = own_rank()
+        if rank is not None and exit_code == -signal.SIGTERM:
+            leave_group()
+        left = Leavings(folder, time.time_ns(), lambda part: part.parent_pid == launcher)
         if not left.parts:
             return Recording(None, exit_code, lost(exit_code, left.no_room))
         result = left.result(overlay)
-    rank = own_rank()
     facts = Facts(
         target=target.title,
         argv=(*target.words, *target.args),

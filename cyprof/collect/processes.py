@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import marshal
-import os
 import shutil
 import signal
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,12 @@ _INSTALLED = "cyprof.pth"
 
 class Leavings:
     """What the processes of a run have left in its folder. `ended_ns` is when the program ended, since the epoch, None where
-    that is not known. `main` is the number of the program's own process, by default the one that this process has started."""
+    that is not known. `is_main` tells the program's own process from those that it forked or started."""
 
-    def __init__(self, folder: Path, ended_ns: int | None, main: int | None = None) -> None:
+    def __init__(self, folder: Path, ended_ns: int | None, is_main: Callable[[Part], bool]) -> None:
         self._folder = folder
         self._ended_ns = ended_ns
-        self.parts = _in_order(_parts(folder), main)
+        self.parts = _in_order(_parts(folder), is_main)
         self._infos = {int(path.stem): marshal.loads(path.read_bytes()) for path in folder.glob("*.info")}
 
     @property
@@ -130,11 +129,10 @@ def _parts(folder: Path) -> list[Part]:
     return parts
 
 
-def _in_order(parts: list[Part], main_pid: int | None) -> list[Part]:
+def _in_order(parts: list[Part], is_main: Callable[[Part], bool]) -> list[Part]:
     """The program's own process first, the others as they began. Empty when the program's own left nothing."""
     parts = sorted(parts, key=lambda part: part.started_ns)
-    mains = (part for part in parts if not part.forked and (part.parent_pid == os.getpid() or part.pid == main_pid))
-    main = next(mains, None)
+    main = next((part for part in parts if is_main(part) and not part.forked), None)
     return [] if main is None else [main, *(part for part in parts if part is not main)]
 
 

@@ -4,7 +4,7 @@ from .calltree import NO_PARENT, CallTree
 from .cost import NodeTimes, ProbeCost
 from .function import CYTHON_KINDS, KINDS, Function, Kind
 from .lines import LineRecords, LineTimes
-from .members import MergeError, function_key, member_noun, merge, part_of
+from .members import MergeError, function_key, member_called, member_noun, merge, part_of
 from .profile import Edge, FunctionTimes, Member, Process, Profile, Run, Thread, Unseen
 from .stated import Calls, Engine, Entry, Key, LineTimings, Stated, from_stats
 from .teams import Team, teams
@@ -38,6 +38,7 @@ __all__ = [
     "Unseen",
     "from_stats",
     "function_key",
+    "member_called",
     "member_noun",
     "merge",
     "part_of",

@@ -101,6 +101,14 @@ def part_of(profile: Profile, member: int) -> Profile:
     )
 
 
+def member_called(profile: Profile, name: str) -> int | None:
+    """The number of the member of that title, or of that number where they are numbered ("3" of "rank 3"); None when there is
+    none."""
+    titles = profile.member_titles
+    wanted = (name, f"{member_noun(profile.members)} {name}")
+    return next((number for number, title in enumerate(titles) if title in wanted), None)
+
+
 def function_key(function: Function) -> FunctionKey:
     """What tells a function from every other, in whichever recording it is met."""
     f = function

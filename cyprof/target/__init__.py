@@ -1,7 +1,7 @@
 """What is run: a script, a module, code, or a profile that was saved; and the process it runs in."""
 
 from .interpreter import program_path
-from .process import die_by, held_back, run_process
+from .process import die_by, held_back, leave_group, run_process
 from .rank import Rank, host, own_rank, path_of, pattern_of
 from .resolve import resolve
 from .sides import recordings, side_targets
@@ -13,6 +13,7 @@ __all__ = [
     "die_by",
     "held_back",
     "host",
+    "leave_group",
     "own_rank",
     "path_of",
     "pattern_of",

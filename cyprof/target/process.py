@@ -65,6 +65,22 @@ def die_by(number: int) -> None:
     os.kill(os.getpid(), number)
 
 
+def leave_group() -> None:
+    """Goes on in a session of its own, and so out of reach of a launcher that is about to kill this process's group, as mpirun
+    is a second after SIGTERM. The process that the launcher knows waits, and ends as the one that goes on does."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    process = os.fork()
+    if not process:
+        os.setsid()
+        return
+    code = _exit_code(os.waitpid(process, 0)[1])
+    if code < 0:
+        die_by(-code)
+    os._exit(code if code >= 0 else 128 - code)
+
+
 def _start(command: Sequence[str], environ: Mapping[str, str], mask: set[signal.Signals] | set[int], silent: bool) -> int:
     if not sys.executable:
         raise CollectError("The path of the running Python is unknown, so no program can be run.", "Start it by its path.")

@@ -81,6 +81,18 @@ def test_ranks_are_merged_and_held_against_each_other(ranks: Path, tmp_path: Pat
     assert cyprof(ranks, "graph", merged, "-o", str(tmp_path / "all.dot")).code == 0
 
 
+def test_one_rank_of_a_merged_recording(ranks: Path, tmp_path: Path) -> None:
+    cyprof(ranks, "merge", "out.rank*.cyprof", "-o", str(tmp_path / "all.cyprof"))
+    for name in ("1", "rank 1"):
+        (row,) = [line for line in cyprof(tmp_path, "stats", "all.cyprof", "--rank", name).out.splitlines() if "(half)" in line]
+        assert row.split()[0] == "200"
+    assert cyprof(tmp_path, "export", "all.cyprof", "--rank", "2", "-o", "two.json").code == 0
+    run = json.loads((tmp_path / "two.json").read_text())["run"]
+    assert run["target"] == "prog.py"
+    done = cyprof(tmp_path, "stats", "all.cyprof", "--rank", "7")
+    assert done.code == 2 and "There are rank 0, rank 1, rank 2." in done.err
+
+
 def test_the_table_of_ranks_for_other_programs(ranks: Path, tmp_path: Path) -> None:
     cyprof(ranks, "merge", "out.rank*.cyprof", "-o", str(tmp_path / "all.cyprof"))
     done = cyprof(tmp_path, "stats", "--ranks", "all.cyprof", "-o", "ranks.json")
@@ -147,6 +159,7 @@ def odd_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["merge", "r0.cyprof", "torn.cyprof"], 4, "torn.cyprof is truncated"),
         (["merge", "r0.cyprof", "newer.cyprof"], 4, "written by a newer cyprof"),
         (["stats", "--ranks", "r0.cyprof"], 4, "r0.cyprof is one recording"),
+        (["stats", "--rank", "0", "prog.py"], 2, "a program is to be run"),
         (["graph", "--ranks", "r0.cyprof"], 2, "It belongs to cyprof stats"),
     ],
 )

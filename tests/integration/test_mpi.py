@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def mpirun(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     compiler.write_text(COMPILER.format(log=folder / "compiled"))
     compiler.chmod(0o755)
     environ = {**os.environ, "CYPROF_CACHE_DIR": str(folder / "cache"), "CC": str(compiler), "CFLAGS": "-O0"}
+    environ["OMPI_MCA_odls_base_sigkill_timeout"] = "4"  # s from SIGTERM to SIGKILL: a busy machine may need them
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", sys.executable, "-m", "cyprof", *words]
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=400)
 
@@ -79,7 +81,14 @@ def test_a_rank_that_fails_is_no_loss_to_the_others(tmp_path: Path) -> None:
     )
     done = mpirun(tmp_path, "run", "-c", code, "-o", "out.{rank}.cyprof")
     assert done.returncode != 0
+    wait_for(tmp_path / "out.0.cyprof", tmp_path / "out.2.cyprof")  # mpirun may be gone before they are written
     assert [_calls(product.load(tmp_path / f"out.{rank}.cyprof"), "step") for rank in range(3)] == [10, 10, 10]
+
+
+def wait_for(*paths: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not all(path.exists() for path in paths) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _calls(profile: product.Profile, name: str) -> int:
