@@ -1,6 +1,7 @@
 """Builds the runtime, and puts cyprof.pth into the wheel; everything else is in pyproject.toml."""
 
 import shutil
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -27,6 +28,11 @@ class BuildWithPth(build_py):
         more = [] if self.editable_mode else [str(Path(self.build_lib) / PTH)]
         return [*super().get_outputs(include_bytecode), *more]
 
+
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    raise SystemExit(
+        "cyprof does not work on this Python, which is built without the GIL (free-threaded). Install it on the ordinary build."
+    )
 
 setup(
     cmdclass={"build_py": BuildWithPth},

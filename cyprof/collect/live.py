@@ -19,6 +19,7 @@ from ..errors import BuildError, CollectError
 from .convert import Facts, now, to_profile
 from .part import read_part
 from .shown import Shown
+from .supported import require_gil
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +36,7 @@ def install(*, lines: bool = True, only: tuple[str, ...] = (), on_built: Callabl
     probes to functions whose qualified name, or `module:name`, matches a pattern. A module that does not compile raises
     BuildError at its import. `on_built` is called when a module was built.
     """
+    require_gil()
     # The runtime has to be there before the first probed module looks for it.
     import_module("cyprof.probe._runtime")
     probes = ProbeOptions(lines=lines, only=only)
@@ -59,6 +61,7 @@ class profile(Shown):  # lower case: used as `with cyprof.profile()` and `@cypro
     """
 
     def __init__(self, *, clock: Literal["auto", "exact", "sampled"] = "auto", lines: bool = True) -> None:
+        require_gil()
         self._clock = clock
         self._lines = lines
         self._started = ""

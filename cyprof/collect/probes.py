@@ -30,6 +30,7 @@ from .packages import add_projects, build_all
 from .part import UNKNOWN, WHOLE
 from .processes import Leavings, signal_name
 from .registry import Progress, Recording, RecordOptions, collector
+from .supported import require_gil
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -39,6 +40,7 @@ _CHILD = _ROOT / "cyprof" / "target" / "child.py"
 @collector("probes")
 def collect(target: Target, options: RecordOptions, progress: Progress) -> Recording:
     """Builds what the target reaches, runs it, and returns its profile. Raises BuildError and CollectError."""
+    require_gil()
     with kept_in_use():
         return _collect(target, options, progress)
 

@@ -17,6 +17,8 @@ from .unseen import some
 
 SUMMED = ("cpu_ns", "samples")
 _INSTALLED = "cyprof.pth"
+_SUB_INTERPRETERS = ("_xxsubinterpreters", "_interpreters")
+"""The modules under `concurrent.interpreters`: of Python 3.11 and 3.12, of later ones."""
 
 
 class Leavings:
@@ -69,7 +71,7 @@ class Leavings:
             notes.append(f"Still running when the program ended, and shown up to then or little less: {_some(running)}.")
         if killed:
             notes.append(f"Ended without a word (as by SIGKILL), and shown up to a moment before: {self._lost(killed)}.")
-        return [*notes, *self._python_notes(), *self._unrecorded()]
+        return [*notes, *self._python_notes(), *self._sub_interpreters(), *self._unrecorded()]
 
     def _lost(self, killed: Sequence[Part]) -> str:
         main = self.parts[0]
@@ -96,6 +98,15 @@ class Leavings:
             yield (
                 "The program switches between greenlets: a function that goes on after a switch may be shown below one of "
                 "another greenlet. Calls, hits and self times are right; callers and total times across a switch are not."
+            )
+
+    def _sub_interpreters(self) -> Iterable[str]:
+        """A sentence when the program made interpreters within its process."""
+        functions = (function[:2] for part in self.parts for function in part.raw["functions"])
+        if any(name == "create" and module in _SUB_INTERPRETERS for module, name in functions):
+            yield (
+                "The program uses sub-interpreters: functions that run in them are not seen. Their time is that of the "
+                "function that has an interpreter run something (exec, run_string)."
             )
 
     def _unrecorded(self) -> Iterable[str]:

@@ -56,7 +56,7 @@ def python() -> Check:
     if sys.implementation.name != "cpython":
         return Check("Python", "bad", f"{found}: the probes need CPython", "")
     if _config("Py_GIL_DISABLED"):
-        return Check("Python", "note", f"{found}: probes in a free-threaded Python are not tested")
+        return Check("Python", "bad", f"{found}: the probes need the GIL, which the ordinary build has")
     oldest, newest = _TESTED_PYTHONS
     if not oldest <= sys.version_info[:2] <= newest:
         return Check("Python", "note", f"{found}: tested are {oldest[0]}.{oldest[1]} to {newest[0]}.{newest[1]}")

@@ -43,13 +43,6 @@ def started() -> list[str]:
     return list(_started)
 
 
-def hide_variable() -> str | None:
-    """Takes the variable out of what the program sees as its environment; returns the folder it names."""
-    shown = os.environ
-    value = shown._data.pop(shown.encodekey(VARIABLE), None)  # type: ignore[attr-defined]
-    return None if value is None else os.fsdecode(value)
-
-
 def watched(root: str, folder: str) -> "dict[str, Callable[[], None]]":
     """By module name what is to be done just before the program imports it."""
 

@@ -10,7 +10,7 @@ import marshal
 import os
 import sys
 
-from cyprof.inside import children
+from cyprof.inside import hide_variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,23 @@ _begun = False
 
 def begin() -> None:
     """Begins the recording of an interpreter that is about to run its program."""
-    folder = children.hide_variable()
-    if folder and not children.is_helper(sys.orig_argv):
+    folder = hide_variable()
+    if not folder or _is_sub_interpreter():
+        return
+    from cyprof.inside import children
+
+    if not children.is_helper(sys.orig_argv):
         begin_in(folder, _title())
+
+
+def _is_sub_interpreter() -> bool:
+    """Whether the runtime is in this process already. An interpreter within it reads cyprof.pth as well, and must not load
+    the runtime, which is one for the process."""
+    try:
+        with open("/proc/self/maps", "rb") as maps:
+            return b"/cyprof/probe/_runtime." in maps.read()
+    except OSError:
+        return False  # not on Linux
 
 
 def begin_in(folder: str, name: str) -> None:
@@ -32,7 +46,7 @@ def begin_in(folder: str, name: str) -> None:
     Where children are not recorded, it only gets the finder: the program's modules may be built nowhere else.
     """
     global _begun
-    children.hide_variable()
+    hide_variable()
     runtime = sys.modules.get("cyprof.probe._runtime")
     if runtime is not None and runtime.recording():
         runtime.name_process(name)

@@ -148,7 +148,10 @@ static void hook_this_thread(void) {
     thread_state *thread = threads_current();
     if (thread) thread->next_profile = NULL;
     PyEval_SetProfile(profile_hook, NULL);
-    if (recording.lines) PyEval_SetTrace(trace_hook, NULL);
+    if (!recording.lines) return;
+    /* A tracer that threading.settrace has set in a new thread stays. */
+    if (PyThreadState_Get()->c_tracefunc) recording.lines_lost = true;
+    else PyEval_SetTrace(trace_hook, NULL);
 }
 
 /* Called by a new thread's first profile event, as (frame, event, arg): puts the C hook in its place, and gives it that event. */
@@ -203,7 +206,7 @@ void frames_end(void) {
     PyThreadState *state = PyThreadState_Get();
     thread_state *thread = (thread_state *)current_thread;
     if (lost_since_ns && state->c_profilefunc != profile_hook) recording.python_lost_ns = now_ns() - lost_since_ns;
-    recording.lines_lost = recording.lines && state->c_tracefunc != trace_hook;
+    if (recording.lines && state->c_tracefunc != trace_hook) recording.lines_lost = true;
     /* A profiler or tracer of the program's stays. */
     if (state->c_profilefunc == profile_hook) {
         PyObject *object = Py_XNewRef(state->c_profileobj);

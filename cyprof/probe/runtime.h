@@ -76,7 +76,7 @@ typedef struct {
     uint64_t samples;               /* owner: the watcher */
     PyObject *wants_lines;          /* callable or NULL */
     uint64_t python_lost_ns;        /* time in which Python frames could not be seen */
-    bool lines_lost;                /* a tracer of the program's own took the place of ours (3.11) */
+    bool lines_lost;                /* a tracer of the program's own has or took the place of ours (3.11); under the GIL */
     bool stack_switched;            /* a function was left that was not the current one */
 } recording_state;
 

@@ -69,13 +69,13 @@ def _load_own(root: str, engine: str) -> "tuple[ModuleType, ModuleType]":
     Returns the recorder, and what records: the probes' runtime, or the module named by `engine`.
     """
     sys.path.insert(0, root)
-    from cyprof.inside import children, recorder
+    from cyprof.inside import hide_variable, recorder
 
     records = __import__(engine, fromlist=["start"]) if engine else recorder.runtime
     sys.path.remove(root)
     if not getattr(records, "KEEPS_MODULES", False):
         recorder.hide_imports(_LOADED_BY_PYTHON)
-    children.hide_variable()
+    hide_variable()
     return recorder, records
 
 

@@ -18,6 +18,7 @@ def record(
     write(folder, files)
     done = cyprof(folder, "run", "prog.py", "-o", "r.cyprof", *words, "--", *args, CYPROF_CACHE_DIR=str(cache), **more)
     assert done.code == code, done.out + done.err
+    assert "Error processing line" not in done.err, done.err  # of site, which reads cyprof.pth
     return product.load(folder / "r.cyprof")
 
 
