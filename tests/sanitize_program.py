@@ -1,6 +1,7 @@
 """What the runtime does, all of it in one program: tests/sanitize.py runs it under the sanitizers."""
 
 import asyncio
+import contextlib
 import itertools
 import os
 import sys
@@ -45,10 +46,8 @@ def work():
         list(steps(20))
         recur(50)
         for function in (fails, lambda: len(1), lambda: int("x")):
-            try:
+            with contextlib.suppress(ValueError, TypeError):
                 function()
-            except (ValueError, TypeError):
-                pass
         for path in itertools.product([unmet(number) for number in range(3)], repeat=3):
             path[0](path[1:])
 
