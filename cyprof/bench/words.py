@@ -171,7 +171,7 @@ def end_text(bench: Bench) -> str:
     precision = percent_text(100 * bench.precision)
     disturbed = ""
     if bench.disturbed >= _DISTURBED:
-        disturbed = f" Other programs had the processor {_percent(bench.disturbed)} of the time; the times are without that."
+        disturbed = f" Other programs had the processor {share_text(bench.disturbed)} of the time; the times are without that."
     if bench.known:
         return f"{bench.rounds} rounds; every ratio is known to {precision}.{disturbed}"
     loose = [variant.title for variant in timed[1:] if not is_known(variant.low, variant.high, bench.precision)]

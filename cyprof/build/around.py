@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cyprof.build import loose
-from cyprof.build.cache import Cache
+from cyprof.build.cache import Cache, cannot_write
 from cyprof.build.modules import Source
 from cyprof.build.overlay import Overlay
 from cyprof.cython.hook import ProbeOptions
-from cyprof.errors import BuildError
+from cyprof.errors import BuildError, CacheError
 
 if TYPE_CHECKING:
     from cyprof.build.project import BuiltProject
@@ -27,7 +27,10 @@ def build_named(text: str, probes: ProbeOptions, progress: Progress) -> BuiltPro
     from cyprof.build.project.settings import recall
 
     cache = Cache.open()
-    project = find_project(text, cache, progress)
+    try:
+        project = find_project(text, cache, progress)
+    except OSError as error:
+        raise cannot_write(cache.root, error) from error
     return build_project(project, probes, recall(cache, project.key), cache, progress)
 
 
@@ -39,8 +42,8 @@ def build_sources(
     try:
         return loose.build(sources, probes, progress, search_path), []
     except BuildError as error:
-        if probes.stock:
-            raise  # Cython's own tracing is put into loose modules only
+        if probes.stock or isinstance(error, CacheError):
+            raise  # Cython's own tracing is put into loose modules only, and without a cache no project can be built either
         projects = _by_their_projects(sources, probes, progress, error)
     return loose.build(without(sources, projects), probes, progress, search_path), projects
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cyprof.build import spare
 from cyprof.build.housekeeping import KEEP_SURELY, KEEP_UNUSED, MANIFEST, Housekeeper, children, gate, in_use
-from cyprof.errors import BuildError
+from cyprof.errors import BuildError, CacheError
 from cyprof.files import write_own
 
 FORMAT = "1"
@@ -69,7 +70,10 @@ def file_digest(path: str) -> str:
 
 
 def cache_folder() -> Path:
-    """Where the cache lies: CYPROF_CACHE_DIR, else `cyprof` in the user's cache folder."""
+    """Where the cache lies: CYPROF_CACHE_DIR, else `cyprof` in the user's cache folder. CacheError without a home."""
+    instead = spare.current()
+    if instead is not None:
+        return instead
     own = os.environ.get("CYPROF_CACHE_DIR")
     if own:
         return Path(own).expanduser().absolute()
@@ -79,7 +83,7 @@ def cache_folder() -> Path:
     try:
         return Path.home() / ".cache" / "cyprof"
     except RuntimeError:
-        raise BuildError("There is no home folder to keep builds in.", "Set CYPROF_CACHE_DIR to a folder.") from None
+        raise CacheError("There is no home folder to keep builds in.", "Set CYPROF_CACHE_DIR to a folder.") from None
 
 
 def kept_in_use() -> contextlib.AbstractContextManager[None]:
@@ -198,10 +202,10 @@ def _check_private(root: Path) -> None:
         raise BuildError(f"The cache folder {root} can be written by everyone, whose code could be run from it.", hint)
 
 
-def cannot_write(root: Path, error: OSError) -> BuildError:
+def cannot_write(root: Path, error: OSError) -> CacheError:
     """The error for a cache folder that refuses a write, in the system's words."""
     reason = error.strerror or str(error)
-    return BuildError(f"The cache folder {root} cannot be written: {reason}.", "Set CYPROF_CACHE_DIR to another.")
+    return CacheError(f"The cache folder {root} cannot be written: {reason}.", "Set CYPROF_CACHE_DIR to another.")
 
 
 def _read(folder: Path) -> Entry | None:

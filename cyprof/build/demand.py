@@ -21,7 +21,8 @@ _TOOLS = ("Cython", "setuptools", "pyproject_hooks", "packaging")
 
 def build_elsewhere(request: dict[str, Any], progress: Callable[[str], None]) -> dict[str, Any]:
     """Has one source built and returns {"overlay": ...} or {"error": [message, hint]}; an empty dict when the other
-    process died. `request` holds the fields of Source as strings, "probes" and "search_path"."""
+    process died. `request` holds the fields of Source as strings, "probes" and "search_path"; "spare" names the
+    folder that is to take the place of the user's cache. An error of the cache alone has "cache" true beside it."""
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = [entry for entry in sys.path if any(os.path.isdir(os.path.join(entry or ".", tool)) for tool in _TOOLS)]
     command = [sys.executable, "-I", "-X", "utf8", "-W", "ignore", os.path.abspath(__file__), own, *path]
@@ -59,21 +60,24 @@ def main() -> None:
     """The working side: reads the request from stdin, writes progress and the result to stdout."""
     from pathlib import Path
 
+    from cyprof.build import spare
     from cyprof.build.around import build_sources
     from cyprof.build.modules import Source
     from cyprof.cython.hook import ProbeOptions
-    from cyprof.errors import CyprofError
+    from cyprof.errors import CacheError, CyprofError
 
     request = marshal.load(sys.stdin.buffer)
     source = Source(request["module"], Path(request["path"]), Path(request["root"]), request["package"])
     probes = ProbeOptions.from_json(request["probes"])
+    if request.get("spare"):
+        spare.use(Path(request["spare"]))
     try:
         overlay, projects = build_sources([source], probes, lambda text: print(text, flush=True), request["search_path"])
         for project in projects:
             overlay.add(project.overlay())
         result: dict[str, Any] = {"overlay": overlay.to_json()}
     except CyprofError as error:
-        result = {"error": [error.message, error.hint]}
+        result = {"error": [error.message, error.hint], "cache": isinstance(error, CacheError)}
     sys.stdout.flush()
     sys.stdout.buffer.write(_RESULT + marshal.dumps(result))
     sys.stdout.flush()

@@ -85,18 +85,21 @@ def install(
     on_failure: Callable[[BuildError], NoReturn] | None = None,
     on_built: Callable[[], None] | None = None,
     before_import: dict[str, Callable[[], None]] | None = None,
+    spare: Callable[[str], str] | None = None,
 ) -> None:
     """Puts the finder first on `sys.meta_path`; called again, it moves it there and exchanges the overlay.
 
     With `build_missing`, a source that is not in the overlay is built when it is imported, in another process, and
     `progress` is told so. `on_failure` ends the program when that fails; by default with the message on stderr and exit
     code 3. `on_built` is called when the overlay has grown. `before_import` gives by module name what is to be done just
-    before the module is imported.
+    before the module is imported. `spare` is told why the user's cache cannot be written, and names a folder to build
+    in instead.
     """
     uninstall()
     finder = _Finder(overlay, build_missing, progress or _silent, on_failure or _end)
     finder.on_built = on_built or finder.on_built
     finder.before_import = before_import or {}
+    finder.spare = spare
     sys.meta_path.insert(0, finder)
 
 
@@ -202,6 +205,7 @@ class _Finder:
         self._on_failure = on_failure
         self.on_built: Callable[[], None] = lambda: None
         self.before_import: dict[str, Callable[[], None]] = {}
+        self.spare: Callable[[str], str] | None = None
         self._folders = Folders()
 
     def find_spec(
@@ -267,6 +271,8 @@ class _Finder:
             "search_path": [entry or _here() for entry in sys.path],
         }
         made = build_elsewhere(request, self._progress)
+        if made.get("cache") and self.spare is not None:
+            made = build_elsewhere(request | {"spare": self.spare(made["error"][0])}, self._progress)
         if "overlay" not in made:
             words = made.get("error", [f"The build of {path} was stopped.", "Try again."])
             self._on_failure(BuildError(*words))

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 
 from .. import __version__
+from ..build import spare
 from ..errors import CyprofError, UsageError
 from ..target import die_by
 from .terminal import Terminal
@@ -60,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     terminal = Terminal(debug="--debug" in words[: words.index("--")] if "--" in words else "--debug" in words)
     try:
-        code = _dispatch(words, terminal)
+        with spare.removed_at_end():
+            code = _dispatch(words, terminal)
         terminal.flush()
     except CyprofError as error:
         terminal.error(error)

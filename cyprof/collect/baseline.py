@@ -6,9 +6,12 @@ One small JSON file in the cache for each source, named after its content: anoth
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from ..build.cache import cache_folder
+from ..errors import CacheError
 from ..files import write_own
 from ..model import Function, Profile
 
@@ -19,10 +22,10 @@ a thousand times a second some 50 looks, with a clock read at each call a thousa
 
 
 class Timings:
-    """The timings of the user's cache."""
+    """The timings in a folder: by default the user's, or the one that stands in its place where that cannot be written."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or cache_folder() / "timings"
+        self._folder = folder or _users_folder()
 
     def remember(self, profile: Profile) -> None:
         """Keeps the self time per call of the Cython functions of a run without line probes."""
@@ -50,6 +53,13 @@ class Timings:
         return self._folder / f"{source_hash}.json"
 
 
+def _users_folder() -> Path:
+    try:
+        return cache_folder() / "timings"
+    except CacheError:
+        return Path(os.devnull) / "timings"  # no home: nothing is kept, and nothing found
+
+
 def _by_file(profile: Profile) -> dict[str, list[Function]]:
     files: dict[str, list[Function]] = {}
     for function in profile.functions:
@@ -72,11 +82,12 @@ def _read(path: Path) -> dict[str, float]:
     """What an earlier run wrote; nothing when there is none, or when the file is not one of ours any more."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (OSError, ValueError):
         return {}
     return {key: float(value) for key, value in data.items()} if isinstance(data, dict) else {}
 
 
 def _write(path: Path, timings: dict[str, float]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_own(path, json.dumps(timings))
+    with suppress(OSError):  # a cache that cannot be written: later runs will not know what line probes cost, no more than that
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_own(path, json.dumps(timings))

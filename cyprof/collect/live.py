@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
+import os
 import sys
+import tempfile
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -12,12 +16,14 @@ from types import TracebackType
 from typing import Any, Literal, ParamSpec, Self, TypeVar
 
 from ..build import overlay as finder
+from ..build import spare
 from ..build.cache import kept_in_use
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
 from ..errors import BuildError, CollectError
 from .convert import Facts, now, to_profile
 from .part import read_part
+from .processes import limit_notes
 from .shown import Shown
 from .supported import require_gil
 
@@ -44,7 +50,21 @@ def install(*, lines: bool = True, only: tuple[str, ...] = (), on_built: Callabl
     _process.enter_context(kept_in_use())
     known = finder.current()
     overlay = known if known is not None and known.probes == chosen else Overlay({}, chosen)
-    finder.install(overlay, build_missing=True, on_failure=_raise, on_built=on_built)
+    finder.install(overlay, build_missing=True, on_failure=_raise, on_built=on_built, spare=_spare)
+
+
+def _spare(reason: str) -> str:
+    """A folder of this process's own to build in, where the user's cache cannot be written; says so."""
+    if spare.current() is None:
+        spare.use(Path(tempfile.mkdtemp(prefix="cyprof-cache-")), reason)
+        atexit.register(_remove_spare, os.getpid())
+        warnings.warn(spare.remark(), stacklevel=2)
+    return str(spare.current())
+
+
+def _remove_spare(owner: int) -> None:
+    if os.getpid() == owner:  # a fork of the process runs this, too
+        spare.remove()
 
 
 def _raise(error: BuildError) -> Any:
@@ -82,10 +102,10 @@ class profile(Shown):  # lower case: used as `with cyprof.profile()` and `@cypro
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        raw = read_part(self._runtime.stop()).raw
+        part = read_part(self._runtime.stop())
         overlay = finder.current() or Overlay({})
         result = {
-            "raw": raw,
+            "raw": part.raw | {"notes": list(limit_notes([part]))},
             "loaded": finder.loaded(),
             "overlay": overlay.to_json(),
             "extensions": finder.unprobed_extensions(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..build import spare
 from ..build.around import build_named, build_sources, without
 from ..build.modules import Source
 from ..build.overlay import Overlay
@@ -22,8 +23,15 @@ def build_all(
     """Builds the projects that `packages` name, and the loose `sources` that belong to none of them.
 
     Where a loose source cannot be built by itself and lies in a project, the project is built by its own build system.
+    Where the user's cache cannot be written, all goes into one that is gone after the command.
     Raises BuildError and UsageError.
     """
+    return spare.build(lambda: _build_all(sources, packages, probes, progress, search_path))
+
+
+def _build_all(
+    sources: Sequence[Source], packages: Sequence[str], probes: ProbeOptions, progress: Progress, search_path: Sequence[str]
+) -> tuple[Overlay, list[BuiltProject]]:
     named = [build_named(text, probes, progress) for text in packages]
     overlay, more = build_sources(without(sources, named), probes, progress, search_path)
     projects = [*named, *more]

@@ -16,7 +16,7 @@ LINE_COLUMNS = ("line_node", "line_file", "line_line", "line_hits", "line_self_n
 _MAGIC = b"cyprof-part-1\n\n\0"
 _FOOT = (
     "nodes", "lines", "functions", "files", "threads", "wall_ns", "cpu_ns", "samples", "pid", "parent_pid", "started_ns",
-    "forked", "state", "python_lost_ns", "stack_switched", "lines_lost",
+    "forked", "state", "python_lost_ns", "stack_switched", "lines_lost", "memory_lost", "paths_shared",
 )  # fmt: skip
 _LANGUAGES = ("python", "cython", "c")
 
@@ -43,6 +43,8 @@ class Part:
     python_lost_ns: int
     stack_switched: bool
     lines_lost: bool
+    memory_lost: bool
+    paths_shared: bool
 
 
 class _Reader:
@@ -91,6 +93,8 @@ def read_part(data: bytes) -> Part:
         python_lost_ns=foot["python_lost_ns"],
         stack_switched=bool(foot["stack_switched"]),
         lines_lost=bool(foot["lines_lost"]),
+        memory_lost=bool(foot["memory_lost"]),
+        paths_shared=bool(foot["paths_shared"]),
     )
 
 

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..build import build_loose
+from ..build import build_loose, spare
 from ..build.cache import kept_in_use
 from ..build.modules import find_sources
 from ..build.overlay import Overlay
@@ -63,35 +63,39 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
         if not left.parts:
             return Recording(None, exit_code, lost(exit_code, left.no_room))
         result = left.result(overlay)
-    facts = Facts(
-        target=target.title,
-        argv=(*target.words, *target.args),
-        exit_code=exit_code,
-        started=started,
-        clock=options.clock,
-        with_lines=options.lines,
-        cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
-        place=rank.title if rank else "",
-        host=host() if rank else "",
-    )
-    profile = to_profile(result, facts)
-    add_projects(profile, projects, result)
-    return Recording(profile, exit_code, remark=_remark(exit_code, left.parts[0].state))
+        facts = Facts(
+            target=target.title,
+            argv=(*target.words, *target.args),
+            exit_code=exit_code,
+            started=started,
+            clock=options.clock,
+            with_lines=options.lines,
+            cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
+            place=rank.title if rank else "",
+            host=host() if rank else "",
+        )
+        profile = to_profile(result, facts)  # what was built for this run alone is still there
+        add_projects(profile, projects, result)
+        remarks = [_remark(exit_code, left.parts[0].state), left.spare_remark or spare.remark()]
+    return Recording(profile, exit_code, remark=" ".join(filter(None, remarks)))
 
 
 def build(target: Target, probes: ProbeOptions, progress: Progress) -> Overlay:
     """Builds the loose modules that the target reaches. Raises BuildError."""
     search_path = program_path(target)
-    return build_loose(find_sources(_Start(target), search_path), probes, progress, search_path)
+    sources = find_sources(_Start(target), search_path)
+    return spare.build(lambda: build_loose(sources, probes, progress, search_path))
 
 
-def run(target: Target, options: RecordOptions, overlay: Overlay, engine: str) -> tuple[int, dict[str, Any]]:
-    """Runs the target in a process of its own and returns its exit code and what that process left behind: an empty dict
-    when it went without a word. `engine` names the module of cyprof that records there in the place of the probes' runtime.
-    Raises BuildError when a module that was imported could not be built."""
+@contextlib.contextmanager
+def run(target: Target, options: RecordOptions, overlay: Overlay, engine: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Runs the target in a process of its own and gives its exit code and what that process left behind: an empty dict
+    when it went without a word. What was built for this run alone is gone after the block. `engine` names the module of cyprof
+    that records there in the place of the probes' runtime. Raises BuildError when a module that was imported could not be
+    built."""
     with _run_folder() as folder:
         exit_code = _run(target, replace(options, children=False), overlay, folder, engine)
-        return exit_code, _result(folder)
+        yield exit_code, _result(folder)
 
 
 @contextlib.contextmanager

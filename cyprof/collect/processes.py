@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..build import spare
 from ..build.overlay import Overlay
 from .own import without_own_calls
 from .part import BY_EXIT, LINE_COLUMNS, NODE_COLUMNS, UNKNOWN, WHOLE, Part, PartError, read_part
@@ -35,6 +36,12 @@ class Leavings:
     def no_room(self) -> bool:
         """Whether what was recorded could not be written."""
         return (self._folder / "unwritten").exists() or shutil.disk_usage(self._folder).free < 1 << 20
+
+    @property
+    def spare_remark(self) -> str:
+        """What the user should know when the program had modules built that the cache could not take; "" else."""
+        told = self._folder / "spare"
+        return spare.sentence(marshal.loads(told.read_bytes())) if told.exists() else ""
 
     def result(self, overlay: Overlay) -> dict[str, Any]:
         """The recording of all processes, as `to_profile` takes it. `overlay` is the one the program began with."""
@@ -66,12 +73,13 @@ class Leavings:
         killed = [part for part in self.parts if ends[id(part)] == "killed"]
         notes = []
         if self.no_room:
-            notes.append("The end of the recording could not be written: the disk is full.")
+            notes.append("The end of the recording could not be written: the disk is full, or no memory was left.")
         if running:
             notes.append(f"Still running when the program ended, and shown up to then or little less: {_some(running)}.")
         if killed:
             notes.append(f"Ended without a word (as by SIGKILL), and shown up to a moment before: {self._lost(killed)}.")
-        return [*notes, *self._python_notes(), *self._sub_interpreters(), *self._unrecorded()]
+        own = [*limit_notes(self.parts), *self._python_notes(), *self._sub_interpreters()]
+        return [*notes, *own, *self._unrecorded()]
 
     def _lost(self, killed: Sequence[Part]) -> str:
         main = self.parts[0]
@@ -120,6 +128,18 @@ class Leavings:
                 f"Not recorded: {what} that the program started by subprocess. cyprof runs from its sources here, and only "
                 "its installed wheel brings the file that begins a recording in other interpreters: pip install cyprof"
             )
+
+
+def limit_notes(parts: Iterable[Part]) -> Iterable[str]:
+    """Sentences on what was not recorded, or not apart, for want of memory."""
+    parts = list(parts)
+    if any(part.memory_lost for part in parts):
+        yield "The program ran out of memory: calls that were first made then are missing, their time is their callers'."
+    if any(part.paths_shared for part in parts):
+        yield (
+            "There were more call paths than are kept apart (500,000 in a process). Calls along the others are counted and "
+            "timed, each function's in one place of its own: callers and total times leave them out."
+        )
 
 
 def signal_name(number: int) -> str:

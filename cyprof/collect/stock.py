@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..build import spare
 from ..build.cache import kept_in_use
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
@@ -59,12 +60,12 @@ def _record(
     overlay = build(target, probes, progress)
     progress(f"running {target.title} under {engine}")
     started = now()
-    exit_code, result = run(target, options, overlay, f"cyprof.target.engine_{engine}")
-    if "raw" not in result:
-        return Recording(None, exit_code, lost(exit_code))
-    raw = result["raw"]
-    modules = Overlay.from_json(result["overlay"]).modules
-    reports = [ModuleReport.read(Path(modules[name].report)) for name in result["loaded"] if name in modules]
+    with run(target, options, overlay, f"cyprof.target.engine_{engine}") as (exit_code, result):
+        if "raw" not in result:
+            return Recording(None, exit_code, lost(exit_code))
+        raw = result["raw"]
+        modules = Overlay.from_json(result["overlay"]).modules
+        reports = [ModuleReport.read(Path(modules[name].report)) for name in result["loaded"] if name in modules]
     facts = Run(
         target=target.title,
         argv=(*target.words, *target.args),
@@ -80,7 +81,7 @@ def _record(
     functions, tree, stated = from_stats(stats_of(raw), _Names(reports, raw.get("modules", {})).function)
     blind_spot = blind_spots(engine, sys.version_info[:2], bool(reports))
     by = Engine(engine, blind_spot, raw.get("timings", {}), raw.get("unit", 1e-9))
-    return Recording(Profile(facts, functions, tree, stated=stated, engine=by), exit_code)
+    return Recording(Profile(facts, functions, tree, stated=stated, engine=by), exit_code, remark=spare.remark())
 
 
 def _stats_of_cprofile(raw: dict[str, Any]) -> Stats:

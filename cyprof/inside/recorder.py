@@ -48,15 +48,16 @@ def prepare(settings: dict[str, Any], name: str = "", engine: Any = runtime) -> 
         on_failure=_failure(folder, settings["parent"]),
         on_built=lambda: write_info(folder, overlay, settings["children"]),
         before_import={**children.watched(settings["root"], folder), "greenlet": runtime.expect_greenlets},
+        spare=lambda reason: _spare(folder, reason),
     )
     engine.hide(os.path.join(settings["root"], "cyprof") + os.sep)
     how = (settings["clock"], settings["lines"], _own_lines(settings["lines"]))
     # Registered first, so that it runs last: after the program's own atexit functions.
     if engine is not runtime:
-        atexit.register(_at_end(lambda: _write_result(folder, overlay, engine)))
+        atexit.register(_at_end(folder, lambda: _write_result(folder, overlay, engine)))
         return lambda: engine.start(*how)
     _keep_forks_quiet()
-    atexit.register(_at_end(lambda: _write_recording(settings, overlay)))
+    atexit.register(_at_end(folder, lambda: _write_recording(settings, overlay)))
     return lambda: runtime.start(*how, folder=folder, children=settings["children"], name=name)
 
 
@@ -109,14 +110,23 @@ def _end_main(folder: str, command: int) -> None:
         os.kill(main, sys.modules["_signal"].SIGKILL)
 
 
-def _at_end(write: Callable[[], None]) -> Callable[[], None]:
-    """What writes when the program is over: no Ctrl-C comes between."""
+def _spare(folder: str, reason: str) -> str:
+    """The folder of the run in which modules are built when the user's cache cannot be written; leaves word of that."""
+    _write(os.path.join(folder, "spare"), reason)
+    return os.path.join(folder, "cache")
+
+
+def _at_end(folder: str, write: Callable[[], None]) -> Callable[[], None]:
+    """What writes when the program is over: no Ctrl-C comes between, and where memory is out what was written before stays."""
     signal = sys.modules["_signal"]
 
     def record() -> None:
         # This takes a moment.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        write()
+        try:
+            write()
+        except MemoryError:
+            _refuse(folder)
         while signal.sigtimedwait([signal.SIGINT], 0) is not None:
             pass  # it has nothing left to interrupt
         signal.pthread_sigmask(signal.SIG_SETMASK, before - {signal.SIGINT})  # python may be about to end itself by it
@@ -141,7 +151,7 @@ def _write_result(folder: str, overlay: finder.Overlay, engine: Any) -> None:
 
 
 def _refuse(folder: str) -> None:
-    """Leaves word that the recording could not be written: an empty file takes no room."""
+    """Leaves word that the recording, or its end, could not be written: an empty file takes no room."""
     try:
         os.close(os.open(os.path.join(folder, "unwritten"), os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     except OSError:
@@ -181,11 +191,12 @@ def _keep_forks_quiet() -> None:
     """
     if sys.version_info < (3, 12):
         return
-    filters = sys.modules["_warnings"].filters
     text = "This process (pid={}) is multi-threaded, use of {}() may lead to deadlocks in the child."
     ours: list[Any] = []
 
     def before_fork() -> None:
+        # A program that catches warnings has another list of filters meanwhile.
+        filters = sys.modules.get("warnings", sys.modules["_warnings"]).filters
         filters[:] = [entry for entry in filters if entry not in ours]
         ours[:] = [("ignore", text.format(os.getpid(), name), DeprecationWarning, None, 0) for name in ("fork", "forkpty")]
         if _thread_count() == 2:

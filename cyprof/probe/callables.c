@@ -247,12 +247,14 @@ const cyp_function *callables_function(PyObject *callable, PyObject *self) {
     if (table[slot].key) return before_end(table[slot].function);
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    const cyp_function *function = describe(callable, &found);
+    /* What cannot be remembered is not shown: its end would not be known again. */
+    const cyp_function *function = table_used * 2 < table_size || !grow_table() ? describe(callable, &found) : NULL;
     PyErr_Restore(type, value, traceback);
     if (table_used * 2 >= table_size) {
-        if (grow_table()) return before_end(function);
-        slot = slot_of(found.key);
+        CYP_STORE(recording.memory_lost, 1);
+        return NULL;
     }
+    slot = slot_of(found.key);
     if (found.keep) Py_INCREF((PyObject *)(uintptr_t)found.key);
     table[slot] = (entry){found.key, function};
     table_used++;

@@ -8,7 +8,8 @@ void frames_enter(const cyp_function *function, bool resumed) {
     if (!thread) return;
     if (CYP_UNLIKELY(thread->news_seen != thread_news)) thread_take_notice(thread);
     if (process.name_looks) process_look_for_name();
-    tree_enter(thread, function, resumed);
+    cyp_node *caller = thread->base.node, *node = tree_enter(thread, function, resumed);
+    if (CYP_UNLIKELY(!node || node->parent != caller)) tree_put_aside(thread, function, node ? node : caller, caller);
 }
 
 /* `function` ends or is suspended. Its node is the current one, unless something below it was left without a word; a
@@ -17,13 +18,14 @@ void frames_leave(const cyp_function *function, bool raised) {
     if (!function || function->flags & CYP_HIDDEN) return;
     thread_state *thread = threads_current();
     if (!thread) return;
-    cyp_node *node = thread->base.node;
-    if (node->function != function) recording.stack_switched = true;
-    while (node && node->function != function) node = node->parent;
+    cyp_node *caller;
+    const cyp_node *before = thread->base.node;
+    cyp_node *node = tree_innermost(thread, function, &caller);
+    if (node != before) recording.stack_switched = true;
     if (!node) return;
-    if (raised) node->raised++;
+    if (raised && node != caller) node->raised++;
     if (CYP_UNLIKELY(function->flags & CYP_NAMES_THREAD)) thread_news++;
-    tree_leave(thread, node, node->parent);
+    tree_leave(thread, node, caller);
 }
 
 /* The Python function reaches a line; `frame` is its own, or NULL for the current one. */
@@ -58,9 +60,10 @@ int frames_enter_running(void) {
         PyCodeObject *code = PyFrame_GetCode(running);
         PyObject *globals = PyFrame_GetGlobals(running);
         const cyp_function *function = functions_of_code(code, globals);
-        failed = function ? frames_ask_for_lines(function, (PyObject *)code) : -1;
-        if (function && !(function->flags & CYP_HIDDEN))
-            CYP_STORE(thread->base.node, tree_find_child(&thread->base, thread->base.node, function));
+        failed = function ? frames_ask_for_lines(function, (PyObject *)code) : PyErr_Occurred() ? -1 : 0;
+        cyp_node *node = function && !(function->flags & CYP_HIDDEN)
+                             ? tree_find_child(&thread->base, thread->base.node, function) : NULL;
+        if (node) CYP_STORE(thread->base.node, node);
         Py_DECREF(globals);
         Py_DECREF(code);
     }

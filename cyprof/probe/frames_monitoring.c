@@ -10,6 +10,7 @@ static PyObject *module_methods;    /* the callbacks, by name, in our module */
 static long tool = -1;
 static long events_of_tool, line_event, jump_event, branch_event;
 static PyObject *disable;           /* sys.monitoring.DISABLE */
+static PyObject *set_profile, *our_set_profile;     /* sys.setprofile as it was, and what stands in its place */
 
 static const struct {
     const char *event, *callback;
@@ -57,12 +58,47 @@ static int take_tool(void) {
     return -1;
 }
 
+/* ---- sys.setprofile of the program's own
+ *
+ * A profiler does not see the end of the call that set it, unless there was one before it: until then nobody listens to calls. Now we
+ * do, so the interpreter would report that end, and `profile` of the standard library stumbles over it. */
+
+/* Stands before a profiler until its first event. */
+static int skip_own_return(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
+    thread_state *thread = (thread_state *)current_thread;
+    PyThreadState *state = PyThreadState_Get();
+    Py_tracefunc profiler = thread ? thread->next_profile : NULL;
+    state->c_profilefunc = profiler;
+    return !profiler || (what == PyTrace_C_RETURN && arg == our_set_profile) ? 0 : profiler(self, frame, what, arg);
+}
+
+/* In the place of sys.setprofile. */
+static PyObject *setprofile(PyObject *self, PyObject *function) {
+    (void)self;
+    PyThreadState *state = PyThreadState_Get();
+    bool first = !state->c_profilefunc;
+    PyObject *result = PyObject_CallOneArg(set_profile, function);
+    thread_state *thread = result && first && state->c_profilefunc ? threads_current() : NULL;
+    if (!thread) return result;
+    thread->next_profile = state->c_profilefunc;
+    state->c_profilefunc = skip_own_return;
+    return result;
+}
+
 int frames_init(PyObject *module) {
     monitoring = PySys_GetObject("monitoring");
     Py_XINCREF(monitoring);
     module_methods = module;
     disable = monitoring ? PyObject_GetAttrString(monitoring, "DISABLE") : NULL;
-    return disable ? 0 : -1;
+    PyObject *found = PySys_GetObject("setprofile");
+    if (!disable || !found || !PyCFunction_Check(found)) return -1;
+    set_profile = Py_NewRef(found);
+    /* The same name, text and module. */
+    static PyMethodDef method;
+    const PyCFunctionObject *function = (PyCFunctionObject *)found;
+    method = (PyMethodDef){"setprofile", setprofile, METH_O, function->m_ml->ml_doc};
+    our_set_profile = PyCFunction_NewEx(&method, function->m_self, function->m_module);
+    return our_set_profile ? 0 : -1;
 }
 
 static int listen(void) {
@@ -82,7 +118,7 @@ static int listen(void) {
     return call("set_events", "(ll)", tool, events_of_tool);
 }
 
-int frames_begin(void) { return listen(); }
+int frames_begin(void) { return PySys_SetObject("setprofile", our_set_profile) ? -1 : listen(); }
 
 /* The program is about to take a tool id: if it is ours, we go out of the way to another. Where none is free we stay, as any
    tool would. */
@@ -105,6 +141,7 @@ void frames_end(void) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     if (call("set_events", "(li)", tool, 0) || call("free_tool_id", "(l)", tool)) PyErr_WriteUnraisable(monitoring);
+    if (PySys_SetObject("setprofile", set_profile)) PyErr_WriteUnraisable(set_profile);
     tool = -1;
     PyErr_Restore(type, value, traceback);
 }
@@ -141,8 +178,9 @@ int frames_ask_for_lines(const cyp_function *function, PyObject *code) {
     return bits & line_event ? 0 : call("set_local_events", "(lOl)", tool, code, wanted_events((const python_function *)function));
 }
 
+/* What a collector's callback answers. An exception that came while it asked (Ctrl-C, say) is the program's. */
 static PyObject *none_or_error(void) {
-    if (PyErr_Occurred()) return NULL;
+    if (PyErr_Occurred() && !functions_forgive_memory()) return NULL;
     Py_RETURN_NONE;
 }
 

@@ -113,7 +113,7 @@ static int own_event(PyFrameObject *frame, int what, PyObject *arg) {
     case PyTrace_C_EXCEPTION: frames_leave(callables_function(arg, NULL), true); break;
     default: break;
     }
-    return PyErr_Occurred() ? -1 : 0;
+    return PyErr_Occurred() && !functions_forgive_memory() ? -1 : 0;
 }
 
 static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
@@ -135,13 +135,13 @@ static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *
     if (!threads_listening() || (what != PyTrace_CALL && what != PyTrace_LINE)) return 0;
     PyCodeObject *code = PyFrame_GetCode(frame);
     const cyp_function *function = function_of_frame(frame, code);
-    int failed = !function;
+    int failed = !function && PyErr_Occurred();
     if (function && what == PyTrace_LINE)
         frames_line(function, frame, PyFrame_GetLineNumber(frame));
     else if (function && !function->line_count)
         failed = PyObject_SetAttrString((PyObject *)frame, "f_trace_lines", Py_False);
     Py_DECREF(code);
-    return failed ? -1 : 0;
+    return failed && !functions_forgive_memory() ? -1 : 0;
 }
 
 static void hook_this_thread(void) {

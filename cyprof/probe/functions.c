@@ -35,6 +35,22 @@ cyp_function *functions_new(const char *module, const char *name, const char *fi
     return &function->base;
 }
 
+/* Of a description that nobody has been given yet. */
+void functions_free(cyp_function *function) {
+    if (!function) return;
+    free((void *)function->module), free((void *)function->name), free((void *)function->files[0]);
+    free((void *)function->files), free((void *)function->places), free(((python_function *)function)->silent);
+    free(function);
+}
+
+/* Drops a pending MemoryError: the program shall not get one for what only the recording wanted. True when there was one. */
+bool functions_forgive_memory(void) {
+    if (!PyErr_Occurred() || !PyErr_ExceptionMatches(PyExc_MemoryError)) return false;
+    PyErr_Clear();
+    CYP_STORE(recording.memory_lost, 1);
+    return true;
+}
+
 int functions_init(void) {
     extra = code_extra_index(NULL);
     hidden_prefixes = PyList_New(0);
@@ -82,7 +98,10 @@ static cyp_function *describe_code(PyCodeObject *code, PyObject *globals) {
     if (!function) return NULL;
     int hidden = is_hidden(code->co_filename);
     int lines = hidden ? 0 : wants_lines(code->co_filename);
-    if (hidden < 0 || lines < 0 || (lines && code_lines_add((python_function *)function, code))) return NULL;
+    if (hidden < 0 || lines < 0 || (lines && code_lines_add((python_function *)function, code))) {
+        functions_free(function);
+        return NULL;
+    }
     if (hidden) function->flags |= CYP_HIDDEN;
     if (!strcmp(file, "<frozen importlib._bootstrap>") && !strcmp(name, "_find_and_load"))
         function->flags |= CYP_IMPORT_SYSTEM;
@@ -96,10 +115,14 @@ const cyp_function *functions_known(PyCodeObject *code) {
     return get_code_extra((PyObject *)code, extra, &found) ? NULL : found;
 }
 
-/* The function of a code object; described when first met. NULL with an exception set. */
+/* The function of a code object; described when first met. NULL without memory, or with an exception set. */
 const cyp_function *functions_of_code(PyCodeObject *code, PyObject *globals) {
     const cyp_function *found = functions_known(code);
     if (found || PyErr_Occurred()) return found;
     cyp_function *described = describe_code(code, globals);
-    return described && !set_code_extra((PyObject *)code, extra, described) ? described : NULL;
+    if (described && !set_code_extra((PyObject *)code, extra, described)) return described;
+    if (described) PyErr_NoMemory();    /* the interpreter sets none (Objects/codeobject.c, _PyCode_SetExtra) */
+    functions_free(described);
+    functions_forgive_memory();
+    return NULL;
 }

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define CYP_MARK "cyprof-probes-1"
-#define CYP_ABI 3
+#define CYP_ABI 4
 
 #define CYP_LIKELY(x) __builtin_expect(!!(x), 1)
 #define CYP_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -110,7 +110,7 @@ typedef struct {
     int abi;
     ptrdiff_t thread_offset;                    /* of the current cyp_thread pointer from the thread pointer, or 0 */
     cyp_thread *(*this_thread)(void);           /* creates the thread's state; NULL when nothing is recorded */
-    cyp_node *(*find_child)(cyp_thread *, cyp_node *, const cyp_function *);
+    cyp_node *(*find_child)(cyp_thread *, cyp_node *, const cyp_function *);    /* NULL without memory: not recorded */
     cyp_frame (*enter_slow)(const cyp_function *, int resumed);
     void (*leave_slow)(cyp_frame);
     void (*line_slow)(cyp_frame, unsigned line, int count);
@@ -157,8 +157,10 @@ static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int
     }
     parent = thread->node;
     child = parent->last_child;
-    if (CYP_UNLIKELY(child->function != function || child->call_line != cyp_call_line(parent)))
+    if (CYP_UNLIKELY(child->function != function || child->call_line != cyp_call_line(parent))) {
         child = cyp_rt->find_child(thread, parent, function);
+        if (!child) return;
+    }
     if (resumed) {
         child->resumes++;
     } else {

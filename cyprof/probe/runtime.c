@@ -17,6 +17,8 @@ static cyp_runtime api;
 
 const cyp_runtime *runtime_modules_api(void) { return &api; }
 
+#define MOST_PATHS 500000
+
 static int clock_named(const char *name) {
     static const char *const names[] = {"auto", "exact", "sampled"};
     for (int i = 0; i < 3; i++)
@@ -32,6 +34,7 @@ void recording_restart(void) {
     recording.samples = 0;
     recording.python_lost_ns = 0;
     recording.stack_switched = recording.lines_lost = false;
+    recording.memory_lost = recording.paths_shared = 0;
     recording.start_cpu_ns = (uint64_t)cpu.tv_sec * BILLION + (uint64_t)cpu.tv_nsec;
     recording.start_ns = now_ns();
 }
@@ -46,19 +49,22 @@ static void set_recording(int clock, bool lines, PyObject *wants_lines) {
 }
 
 PyDoc_STRVAR(start_doc, "start(clock='auto', lines=False, wants_lines=None, running=False, folder=None, children=False, "
-"name='')\n\n"
+"name='', most_paths=500000)\n\n"
 "Begins a recording of all threads of this process. With a folder, what was recorded is written there from time to time, when "
 "the process is ended by a signal, and at stop(); with children also for processes that this one forks.\n\n"
 "wants_lines(filename) is asked once for each Python code object when lines are recorded. With running, the functions "
-"that are running on the calling thread stand above what is recorded, uncounted.");
+"that are running on the calling thread stand above what is recorded, uncounted. So many call paths are kept apart; calls along "
+"further ones are counted without their callers.");
 static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keywords) {
     (void)self;
-    static char *names[] = {"clock", "lines", "wants_lines", "running", "folder", "children", "name", NULL};
+    static char *names[] = {"clock", "lines", "wants_lines", "running", "folder", "children", "name", "most_paths",
+                            NULL};
     const char *clock_name = "auto", *folder = NULL, *name = "";
     int lines = 0, running = 0, children = 0;
     PyObject *wants_lines = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|spOpzps", names, &clock_name, &lines, &wants_lines, &running, &folder,
-                                     &children, &name))
+    unsigned long long most_paths = MOST_PATHS;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|spOpzpsK", names, &clock_name, &lines, &wants_lines, &running, &folder,
+                                     &children, &name, &most_paths))
         return NULL;
     int clock = clock_named(clock_name);
     if (clock < 0) return NULL;
@@ -67,6 +73,7 @@ static PyObject *runtime_start(PyObject *self, PyObject *args, PyObject *keyword
     threads_forget_ended();
     greenlets_begin();
     set_recording(clock, lines, wants_lines);
+    recording.most_nodes = most_paths;
     process_set_name(name);
     process_begin(false);
     if (watcher_start()) return PyErr_SetString(PyExc_RuntimeError, "the watcher thread could not be started"), NULL;

@@ -23,6 +23,12 @@ typedef struct chunk {
 } chunk;
 
 #define THREAD_NATIVE_NAME 16   /* of Linux: prctl(2), PR_SET_NAME */
+/* A call of a Python or C function under way whose node is not below its caller's: one that shares its node with other paths, or
+   that got none (`node` is the caller's then). */
+typedef struct {
+    const cyp_function *function;
+    cyp_node *node, *caller;
+} aside;
 
 /* The state of one OS thread. `base` comes first: a probe's cyp_thread is this. */
 typedef struct thread_state {
@@ -39,13 +45,16 @@ typedef struct thread_state {
     /* Owner: the thread. */
     unsigned generation;            /* the recording its tree belongs to */
     chunk *memory;
+    uint64_t node_count;
+    aside *asides;                  /* the innermost last */
+    size_t aside_count, aside_room;
     cyp_node root;
     uint64_t clock_reads;
     const cyp_node *paused_at;      /* exact timing is off until this node is left: the import system */
     bool exact_allowed;
     bool muted;                     /* Python events are cyprof's own: it is asking a Python function something */
-    Py_tracefunc next_profile;      /* of Python 3.11: the program's own profiler, to which events are handed on */
-    bool skips_return;              /* and the next return of a C function is not handed on */
+    Py_tracefunc next_profile;      /* the program's own profiler, to which events are handed on: on 3.11 all, later the first */
+    bool skips_return;              /* of Python 3.11: the next return of a C function is not handed on */
     int name_tries;
     unsigned news_seen;             /* thread_news when it last took notice of them */
     bool greenlets_joined;          /* its switches of greenlets are reported, or cannot be */
@@ -71,6 +80,7 @@ typedef struct {
     unsigned generation;
     bool lines;
     int clock;                      /* one of CLOCK_* below */
+    uint64_t most_nodes;            /* of the process; a function called along a further path shares one node for all such */
     uint64_t start_ns, start_cpu_ns;
     double clock_cost_ns;           /* of one clock read */
     uint64_t samples;               /* owner: the watcher */
@@ -78,6 +88,8 @@ typedef struct {
     uint64_t python_lost_ns;        /* time in which Python frames could not be seen */
     bool lines_lost;                /* a tracer of the program's own has or took the place of ours (3.11); under the GIL */
     bool stack_switched;            /* a function was left that was not the current one */
+    int memory_lost;                /* atomic, set by any thread: a call was not recorded for want of memory */
+    int paths_shared;               /* atomic, set by any thread: there were too many call paths to keep each apart */
 } recording_state;
 
 enum { CLOCK_AUTO, CLOCK_EXACT_ONLY, CLOCK_SAMPLED_ONLY };
@@ -97,8 +109,10 @@ static inline bool is_recording(void) { return __atomic_load_n(&recording.active
 /* tree.c */
 void tree_init(thread_state *thread);
 void tree_free(thread_state *thread);
-cyp_node *tree_find_child(cyp_thread *thread, cyp_node *parent, const cyp_function *function);
-cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed);
+cyp_node *tree_find_child(cyp_thread *thread, cyp_node *parent, const cyp_function *function);      /* NULL without memory */
+cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed);     /* NULL without memory */
+void tree_put_aside(thread_state *thread, const cyp_function *function, cyp_node *node, cyp_node *caller);
+cyp_node *tree_innermost(thread_state *thread, const cyp_function *function, cyp_node **caller);
 void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent);
 void tree_switch(thread_state *thread, cyp_node *to);
 void tree_forget_counts(thread_state *thread);
@@ -234,6 +248,8 @@ int functions_init(void);
 int functions_hide(PyObject *prefix);
 const cyp_function *functions_known(PyCodeObject *code);
 const cyp_function *functions_of_code(PyCodeObject *code, PyObject *globals);
+void functions_free(cyp_function *function);
+bool functions_forgive_memory(void);
 cyp_function *functions_new(const char *module, const char *name, const char *file, int line, int kind, int language);
 
 /* frames_monitoring.c and frames_profile.c: the Python frames, by what this Python offers. */

@@ -10,10 +10,12 @@
 #define INDEX_FROM 8        /* so many children make a hash index worth its memory */
 #define FOLD_DEPTH 4096     /* deeper recursion shares the nodes of the recursion above it */
 #define FOLD_SEARCH 64
+#define FIRST_ASIDES 64
 #define BUDGET_NS 50000000.0    /* what exact timing may cost a run, or BUDGET_SHARE of it */
 #define BUDGET_SHARE 0.02
 #define BUDGET_CHECK 256        /* look at the budget once in so many clock reads */
 
+static uint64_t node_count;     /* atomic: of all threads */
 static cyp_node no_child;       /* what last_child points to before there is one; never matches */
 
 static void *tree_alloc(thread_state *thread, size_t size) {
@@ -23,7 +25,10 @@ static void *tree_alloc(thread_state *thread, size_t size) {
         size_t usual = memory ? CHUNK_BYTES : FIRST_CHUNK_BYTES;
         size_t room = size > usual ? size : usual;
         memory = calloc(1, sizeof(chunk) + room);
-        if (!memory) return NULL;
+        if (!memory) {
+            CYP_STORE(recording.memory_lost, 1);
+            return NULL;
+        }
         memory->size = room;
         memory->next = thread->memory;
         thread->memory = memory;
@@ -46,6 +51,11 @@ void tree_free(thread_state *thread) {
         memory = next;
     }
     thread->memory = NULL;
+    free(thread->asides);
+    thread->asides = NULL;
+    thread->aside_count = thread->aside_room = 0;
+    __atomic_fetch_sub(&node_count, thread->node_count, __ATOMIC_RELAXED);
+    thread->node_count = 0;
 }
 
 /* The node after `node` when all below `root` are visited, parents first; NULL after the last. */
@@ -84,8 +94,8 @@ void tree_merge(thread_state *into, thread_state *ended) {
         cyp_node *parent = node->parent->last_child;
         parent->line = node->call_line;
         cyp_node *same = tree_find_child(&into->base, parent, node->function);
-        if (same->function == node->function) add_counts(same, node);
-        node->last_child = same;
+        if (same) add_counts(same, node);
+        node->last_child = same ? same : parent;
     }
 }
 
@@ -148,6 +158,8 @@ static cyp_node *new_child(thread_state *thread, cyp_node *parent, const cyp_fun
     /* Published complete: stop() may read the children of a running thread. */
     __atomic_store_n(&parent->first_child, child, __ATOMIC_RELEASE);
     parent->child_count++;
+    thread->node_count++;
+    __atomic_fetch_add(&node_count, 1, __ATOMIC_RELAXED);
     if (parent->child_index && parent->child_count * 2 <= parent->child_index_size)
         index_child(parent, child);
     else if (parent->child_count >= INDEX_FROM)
@@ -163,15 +175,23 @@ static cyp_node *fold_into(cyp_node *parent, const cyp_function *function) {
     return NULL;
 }
 
-/* The child of `parent` for a call of `function` from the parent's current line. Out of memory the call is counted on the
-   parent itself: a profile with a gap is better than a program that ends. */
+/* The node for a call of `function` along a path that is one too many: one of the thread's for all of them. It stands below no
+   caller, for where it was called from is what there are too many of. */
+static cyp_node *shared_node(thread_state *thread, const cyp_function *function) {
+    CYP_STORE(recording.paths_shared, 1);
+    cyp_node *shared = look_up_child(&thread->root, function);
+    return shared ? shared : new_child(thread, &thread->root, function);
+}
+
+/* The node for a call of `function` from the current line of `parent`, most often a child of it. NULL without memory: a profile
+   with a gap is better than a program that ends. */
 cyp_node *tree_find_child(cyp_thread *base, cyp_node *parent, const cyp_function *function) {
     thread_state *thread = (thread_state *)base;
     cyp_node *child = look_up_child(parent, function);
     if (!child) child = fold_into(parent, function);
+    if (!child && CYP_LOAD(node_count) >= recording.most_nodes) child = shared_node(thread, function);
     if (!child) child = new_child(thread, parent, function);
-    if (!child) return parent;
-    parent->last_child = child;
+    if (child) parent->last_child = child;
     return child;
 }
 
@@ -209,6 +229,7 @@ static cyp_node *count_call(thread_state *thread, const cyp_function *function, 
     cyp_node *child = parent->last_child;
     if (child->function != function || child->call_line != cyp_call_line(parent))
         child = tree_find_child(&thread->base, parent, function);
+    if (!child) return NULL;
     if (resumed) {
         child->resumes++;
     } else {
@@ -225,7 +246,7 @@ cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool re
     if (thread->base.attention != CYP_EXACT) return count_call(thread, function, resumed, false);
     book_exactly(thread);
     cyp_node *node = count_call(thread, function, resumed, thread->base.attention == CYP_EXACT);
-    if (function->flags & CYP_IMPORT_SYSTEM && thread->base.attention == CYP_EXACT && recording.clock != CLOCK_EXACT_ONLY) {
+    if (node && function->flags & CYP_IMPORT_SYSTEM && thread->base.attention == CYP_EXACT && recording.clock != CLOCK_EXACT_ONLY) {
         thread->paused_at = node;
         exact_to_sampled(thread);
     }
@@ -251,6 +272,40 @@ void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent) {
 void tree_switch(thread_state *thread, cyp_node *to) {
     if (thread->base.attention == CYP_EXACT) book_exactly(thread);
     CYP_STORE(thread->base.node, to);
+}
+
+/* ---- Python and C functions whose node is not a child of their caller's */
+
+/* Remembers the caller of a call that has just been entered. Without memory for it the way back is lost, and found again when the
+   caller's own caller is left. */
+void tree_put_aside(thread_state *thread, const cyp_function *function, cyp_node *node, cyp_node *caller) {
+    if (thread->aside_count == thread->aside_room) {
+        size_t room = thread->aside_room ? thread->aside_room * 2 : FIRST_ASIDES;
+        aside *more = realloc(thread->asides, room * sizeof *more);
+        if (!more) return;
+        thread->asides = more;
+        thread->aside_room = room;
+    }
+    thread->asides[thread->aside_count++] = (aside){function, node, caller};
+}
+
+/* The node of the innermost call of `function` that is under way, and where it was called from; NULL for none. All that was put
+   aside within that call, and it itself, is forgotten. */
+cyp_node *tree_innermost(thread_state *thread, const cyp_function *function, cyp_node **caller) {
+    size_t left = thread->aside_count;
+    cyp_node *node = thread->base.node;
+    while (node) {
+        const aside *last = left ? &thread->asides[left - 1] : NULL;
+        bool at_last = last && last->node == node;
+        if (at_last) left--;
+        if ((at_last ? last->function : node->function) == function) {
+            *caller = at_last ? last->caller : node->parent;
+            thread->aside_count = left;
+            return node;
+        }
+        node = at_last ? last->caller : node->parent;
+    }
+    return NULL;
 }
 
 /* ---- the slow halves of the probes */

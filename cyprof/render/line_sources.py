@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import tokenize
-from pathlib import Path
 
 from ..model import Profile
 from ..view.line_rows import SourceProvider, SourceText
+from .sources import read_source
 
 
 def source_text_of(profile: Profile) -> SourceProvider:
@@ -24,12 +23,8 @@ def source_text_of(profile: Profile) -> SourceProvider:
 
 
 def _read(file: str, digest: str | None) -> SourceText:
-    try:
-        data = Path(file).read_bytes()
-    except (OSError, ValueError):  # gone, a folder, not readable, or no path at all, as `<string>`
-        return SourceText()
-    changed = digest is not None and hashlib.sha256(data).hexdigest() != digest
-    return SourceText(tuple(_lines(data)), changed)
+    data, ran = read_source(file, digest)
+    return SourceText(tuple(_lines(data)), not ran) if data is not None else SourceText()
 
 
 def _lines(data: bytes) -> list[str]:

@@ -8,6 +8,30 @@ from pathlib import Path
 from ..model import Profile
 from ..view import SourceLine
 
+_LARGEST = 1 << 24
+_SUFFIXES = (".py", ".pyw", ".pyx", ".pxd", ".pxi")
+
+
+def read_source(file: str, digest: str | None) -> tuple[bytes | None, bool]:
+    """The bytes of a source file, and whether they are those that ran, of which `digest` is the sha256.
+
+    The name comes from a profile, and that from anywhere. So nothing is read that is no ordinary file of a source's size (a
+    device has no end, a pipe makes its reader wait), and what did not run is read only where its name is a source's: no profile
+    can have a private file of its reader's quoted. What is not read is None.
+    """
+    try:
+        path = Path(file)
+        size = path.stat().st_size if path.is_file() else _LARGEST + 1
+        if size > _LARGEST:
+            return None, False
+        data = path.read_bytes() if size else b""  # files of /proc seem empty, and some of them never end
+    except (OSError, ValueError):  # not readable, or no path at all, as `<string>`
+        return None, False
+    ran = digest is not None and hashlib.sha256(data).hexdigest() == digest
+    if not ran and not file.lower().endswith(_SUFFIXES):
+        return None, False
+    return data, ran or digest is None
+
 
 def source_line_of(profile: Profile) -> SourceLine:
     """Gives the text of a line of a file, or None where the file is gone, is no text, or has changed since it ran."""
@@ -23,10 +47,5 @@ def source_line_of(profile: Profile) -> SourceLine:
 
 
 def _read(file: str, digest: str | None) -> list[str]:
-    path = Path(file)
-    if not path.is_file():
-        return []
-    data = path.read_bytes()
-    if digest and hashlib.sha256(data).hexdigest() != digest:
-        return []
-    return data.decode("utf-8", errors="replace").splitlines()
+    data, ran = read_source(file, digest)
+    return data.decode("utf-8", errors="replace").splitlines() if data is not None and ran else []

@@ -30,9 +30,14 @@ VERSION = 1
 # The first byte is no text in any encoding, the line break shows a transfer that changed line ends.
 MAGIC = b"\x93cyprof\n"
 _HEAD = struct.Struct(">8sIQ32s")
-_LARGEST = 1 << 29
-"""No more bytes than this are unpacked: some 10 million nodes."""
+_LARGEST = 1 << 28
+"""No more bytes than this are unpacked, """
+_MOST_VALUES = 1 << 24
+"""no more values are read, some 1.6 million nodes,"""
+_MOST_LISTS = 1 << 21
+"""and no more lists and mappings: an empty one takes twenty times the memory of the two characters that stand for it."""
 
+_RECORD_LESS = "Record a shorter run, or its first process alone (--no-children); of many recordings merge fewer at once."
 _RECORD_ANEW = "Record it again: cyprof run SCRIPT -o FILE.cyprof"
 
 
@@ -47,11 +52,9 @@ def save(profile: Profile, path: str | os.PathLike[str]) -> Path:
 def to_bytes(profile: Profile) -> bytes:
     """What a file of this profile holds. Raises StoreError for one too large to be read again."""
     text = json.dumps(to_content(profile), separators=(",", ":"), allow_nan=False).encode("ascii")
-    if len(text) > _LARGEST:
-        raise StoreError(
-            f"The profile is too large for a file: it takes more than {_LARGEST >> 20} MB.",
-            "Record a shorter run, or fewer functions; of many recordings merge fewer at once.",
-        )
+    too_large = _too_large(text)
+    if too_large:
+        raise StoreError(f"The profile is too large for a file: it has {too_large}.", _RECORD_LESS)
     payload = zlib.compress(text, 6)
     return _HEAD.pack(MAGIC, VERSION, len(payload), hashlib.sha256(payload).digest()) + payload
 
@@ -139,14 +142,21 @@ def _unpack(path: Path, payload: bytes) -> bytes:
         text = unpacker.decompress(payload, _LARGEST + 1)
     except zlib.error as error:
         raise StoreError(f"{path} is damaged: it cannot be unpacked.", _RECORD_ANEW) from error
-    if len(text) > _LARGEST:
-        raise StoreError(
-            f"{path} unpacks to more than {_LARGEST >> 20} MB.",
-            "Record a shorter run: cyprof run SCRIPT",
-        )
+    too_large = _too_large(text)
+    if too_large:
+        raise StoreError(f"{path} holds {too_large}.", _RECORD_LESS)
     if not unpacker.eof or unpacker.unused_data:
         raise StoreError(f"{path} is damaged: its compressed part is not whole.", _RECORD_ANEW)
     return text
+
+
+def _too_large(text: bytes) -> str:
+    """What there is too much of in a profile for any file, in words; "" for one that can be read in bounded memory."""
+    if len(text) > _LARGEST:
+        return f"more than {_LARGEST >> 20} MB when unpacked"
+    if text.count(b",") > _MOST_VALUES:
+        return f"more than {_MOST_VALUES:,} values"
+    return f"more than {_MOST_LISTS:,} lists" if text.count(b"[") + text.count(b"{") > _MOST_LISTS else ""
 
 
 def _parse(text: bytes) -> Any:

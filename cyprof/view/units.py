@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+# Also what ends a line or turns the direction of the text around it.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _VISIBLE_CONTROL = {"\n": "↵", "\r": "↵", "\t": "⇥"}
 
 

@@ -48,6 +48,62 @@ assert work(3) == loops.nested(3) == 9
 names = [f.name for f in work.cyprof.profile.functions]
 assert "work" in names and "nested" in names, names
 """
+CYCLES = """
+import threading
+import cyprof
+cyprof.install(lines=False)
+import loops
+
+def page():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4
+
+def cycle():
+    with p:
+        loops.nested(3)
+        thread = threading.Thread(target=loops.nested, args=(3,))
+        thread.start()
+        thread.join()
+
+p = cyprof.profile(lines=False)
+for _ in range(200):
+    cycle()
+before = page()
+for _ in range(800):
+    cycle()
+assert page() - before < 1024, (before, page())
+"""
+SHARED_PATHS = """
+import itertools
+from cyprof.collect.part import read_part
+from cyprof.probe import _runtime as runtime
+
+def make(number):
+    exec(f"def f{number}(path):\\n    if path: return path[0](path[1:])\\n    return sum(path)\\n", globals())
+    return globals()[f"f{number}"]
+
+def run():
+    for path in itertools.product(functions, repeat=4):
+        path[0](path[1:])
+    after()
+
+def after(): pass
+
+functions = [make(number) for number in range(6)]
+runtime.start("sampled", most_paths=500)
+run()
+part = read_part(runtime.stop())
+raw, names = part.raw, [name for _, name, *_ in part.raw["functions"]]
+calls = dict.fromkeys(names, 0)
+for function, count in zip(raw["function"], raw["calls"]):
+    calls[names[function]] += count
+assert part.paths_shared and not part.stack_switched and len(raw["calls"]) < 520
+assert calls["f0"] == calls["f5"] == 4 * 6**3 and calls["sum"] == 6**4, calls
+[node] = [n for n, function in enumerate(raw["function"]) if names[function] == "after"]
+runtime.start("sampled", most_paths=500)
+run()
+assert read_part(runtime.stop()).paths_shared, "the paths of the recording before are no burden"
+"""
 ERRORS = """
 import cyprof
 from cyprof.errors import CollectError
@@ -73,7 +129,12 @@ assert q.profile.run.wall_ns > 0
 """
 
 
-@pytest.mark.parametrize("code", [BLOCK, DECORATOR, ERRORS], ids=["block", "decorator", "errors"])
+PROGRAMS_OF_ALL = {
+    "block": BLOCK, "decorator": DECORATOR, "errors": ERRORS, "1,000 recordings": CYCLES, "too many paths": SHARED_PATHS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", PROGRAMS_OF_ALL.values(), ids=PROGRAMS_OF_ALL)
 def test_live(tmp_path: Path, code: str) -> None:
     shutil.copy(PROGRAMS / "loops.pyx", tmp_path)
     (tmp_path / "main.py").write_text(code)

@@ -7,6 +7,8 @@ import json
 import math
 import random
 import struct
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -152,16 +154,55 @@ def test_every_flipped_byte_is_noticed(saved: Path) -> None:
         refused(saved)
 
 
-def forge(path: Path, text: bytes) -> None:
+def forge(path: Path, text: bytes, level: int = 6) -> None:
     """A file with the right head and checksum around any text."""
-    payload = zlib.compress(text)
+    payload = zlib.compress(text, level)
     path.write_bytes(struct.pack(">8sIQ32s", MAGIC, 1, len(payload), hashlib.sha256(payload).digest()) + payload)
 
 
 def test_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cyprof.store.file._LARGEST", 1 << 20)
     forge(tmp_path / "x", b" " * (1 << 22))
-    refused(tmp_path / "x", "unpacks to more than")
+    refused(tmp_path / "x", "holds more than 1 MB when unpacked")
+
+
+BOMBS = {
+    "lists": b"[" + b"[]," * 3_000_000 + b"[]]",
+    "numbers": b"[" + b"0," * 20_000_000 + b"0]",
+    "texts": b"[" + b'"ab",' * 16_000_000 + b'"ab"]',
+    "nested": b"[" * 3_000_000,
+    "spaces": b" " * ((1 << 28) + 1),
+    "one text": b'"' + b"a" * (1 << 27) + b'"',
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+def test_no_small_file_fills_the_memory(tmp_path: Path) -> None:
+    """Whatever a small file stands for, it is refused within 1.5 GB."""
+    for what, text in BOMBS.items():
+        forge(tmp_path / f"{what}.cyprof", text, 1)
+        assert (tmp_path / f"{what}.cyprof").stat().st_size < 8 << 20
+    code = """
+import resource, sys
+from cyprof.errors import StoreError
+from cyprof.store import load
+resource.setrlimit(resource.RLIMIT_AS, (3 << 29, 3 << 29))
+for path in sys.argv[1:]:
+    try:
+        load(path)
+    except StoreError as error:
+        print(error.message.rpartition("/")[2])
+"""
+    command = [sys.executable, "-c", code, *(str(tmp_path / f"{what}.cyprof") for what in BOMBS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.count(".cyprof holds") == len(BOMBS), done.stdout + done.stderr
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cyprof.store.file._MOST_VALUES", 10)
+    with pytest.raises(StoreError, match="more than 10 values"):
+        save(profiles.mnist(), tmp_path / "x.cyprof")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"nonsense", b"\xff\xfe", b"[" * 100_000, b"{}", b"9" * 10_000, b'{"run": NaN}'])
