@@ -26,7 +26,10 @@ __all__ = ["Plugin", "profile"]
 _TASKS = ("distributed.worker:_run_task*", "distributed.worker:_run_actor*", "distributed.worker:apply_function*")
 """The functions of a worker that call those of tasks, in threads and, for coroutines, in its event loop; the last are those
 of earlier releases."""
-_THREADS = ("MainThread", "IO loop*", "Profile", "*Dask-*", "TCP-Executor*", "asyncio_*", "Nanny*")
+_THREADS = (
+    "MainThread", "IO loop*", "Profile", "*Dask-*", "TCP-Executor*", "asyncio_*", "Nanny*", "QueueFeederThread",
+    "* (monitor_parent)",
+)  # fmt: skip
 """The threads of a worker's own. All others were begun by tasks."""
 
 _recordings: dict[str, KeptRecording] = {}

@@ -151,6 +151,7 @@ def test_a_worker_that_is_killed_keeps_what_it_had(processes: tuple[Path, str]) 
     assert any("as by SIGKILL" in note for note in profile.notes)
 
 
+@pytest.mark.every_python
 def test_workers_that_are_threads_are_recorded_once(tmp_path: Path) -> None:
     """And not at all while the process is recorded already."""
     run(
