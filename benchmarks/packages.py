@@ -123,7 +123,7 @@ PACKAGES = [
         "uvloop",
         "setuptools, libuv, ships C",
         "import uvloop\nloop = uvloop.new_event_loop()\n"
-        "for _ in range(300): loop.call_soon(print, end='')\nfor _ in range(200): loop.time()\n"
+        "for _ in range(300): loop.call_soon(len, '')\nfor _ in range(200): loop.time()\n"
         "loop.call_soon(loop.stop)\nloop.run_forever()\nloop.close()\n",
         {"uvloop.loop:Loop.call_soon": 301, "uvloop.loop:Loop.time": 200, "uvloop.loop:Loop.run_forever": 1},
     ),
