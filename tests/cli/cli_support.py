@@ -26,7 +26,7 @@ def environ(**more: str) -> dict[str, str]:
     return {**plain, "LC_ALL": "C.UTF-8", **more}
 
 
-def run(command: Sequence[str], folder: Path, stdin: str = "", *, timeout: float = 120, **more: str) -> Done:
+def run(command: Sequence[str], folder: Path, stdin: str = "", *, timeout: float = 600, **more: str) -> Done:
     """Runs a command in `folder` to its end; fails after `timeout` seconds."""
     done = subprocess.run(
         command, cwd=folder, env=environ(**more), input=stdin, capture_output=True, encoding="utf-8",

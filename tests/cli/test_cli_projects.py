@@ -260,8 +260,8 @@ def test_a_package_of_the_index_keeps_its_files(tmp_path: Path, cache: Path) -> 
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), "frozenlist==1.8.0"]
     assert run(install, tmp_path).code == 0
     home = tmp_path / "home"
-    state = {"XDG_CACHE_HOME": str(home / "cache"), "XDG_CONFIG_HOME": str(home / "config"), "PYTHONDONTWRITEBYTECODE": "1"}
-    write(home, {"cache/pip/own": "the user's", "config/pip/pip.conf": ""})
+    state = {"XDG_CACHE_HOME": str(home / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    write(home, {"cache/pip/own": "the user's"})
     before = listing(site), listing(home)
     text = "from frozenlist import FrozenList\nimport frozenlist\nfor i in range(50):\n"
     text += "    one = FrozenList([1]); one.append(i); one.freeze(); len(one)\nprint(frozenlist._frozenlist.__file__)\n"
