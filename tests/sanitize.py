@@ -28,9 +28,15 @@ CHOSEN = ("run_flows.py", "run_kinds.py", "run_recursion.py", "run_shares.py")
 
 
 def build(kind: str, place: Path) -> None:
-    """Installs cyprof with a runtime for the sanitizer into a folder."""
+    """Installs cyprof with a runtime for the sanitizer into a folder. It is built from a copy: no other build shall find its
+    objects, nor it theirs."""
+    copy = place.with_name("sources")
+    copy.mkdir()
+    for name in ("setup.py", "pyproject.toml", "cyprof.pth", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    shutil.copytree(ROOT / "cyprof", copy / "cyprof", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     flags = f"{FLAGS[kind]} -g -O1 -fno-omit-frame-pointer"
-    command = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(place), str(ROOT)]
+    command = ["-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(place), str(copy)]
     subprocess.run([sys.executable, *command], check=True, env={**os.environ, "CFLAGS": flags, "LDFLAGS": flags})
 
 
