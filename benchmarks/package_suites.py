@@ -58,10 +58,11 @@ class Bench:
         """The unpacked source distribution of the version that is installed."""
         place = self.folder / suite.name
         if not place.exists():
-            self.pip("install", suite.name, *suite.needs)
+            # Built here, too: a wheel may bring a newer C library than the one that both are built with.
+            self.pip("install", "--no-binary", suite.name, suite.name, *suite.needs)
             version = self.run([self.python, "-m", "pip", "show", suite.name], self.folder).stdout
             exact = f"{suite.name}=={re.search(r'^Version: (.*)$', version, re.M)[1]}"  # type: ignore[index]
-            self.pip("download", "--no-deps", "--no-build-isolation", "--no-binary", ":all:", "-d", str(place), exact)
+            self.pip("download", "--no-deps", "--no-binary", ":all:", "-d", str(place), exact)
             with tarfile.open(next(place.glob("*.tar.gz"))) as packed:
                 packed.extractall(place, filter="data")
         return next(entry for entry in place.iterdir() if entry.is_dir())

@@ -39,7 +39,8 @@ cyp_function *functions_new(const char *module, const char *name, const char *fi
 void functions_free(cyp_function *function) {
     if (!function) return;
     free((void *)function->module), free((void *)function->name), free((void *)function->files[0]);
-    free((void *)function->files), free((void *)function->places), free(((python_function *)function)->silent);
+    free((void *)function->files), free((void *)function->places);
+    free(((python_function *)function)->silent), free(((python_function *)function)->loops);
     free(function);
 }
 
@@ -109,6 +110,58 @@ static cyp_function *describe_code(PyCodeObject *code, PyObject *globals) {
     return function;
 }
 
+/* ---- descriptions of code, by what they say: a program that compiles the same again and again has it described once */
+
+static cyp_function **kept;         /* open addressing; never freed: nodes of the tree name them */
+static size_t kept_size, kept_count;
+
+static size_t add_to_hash(size_t hash, const char *text) {
+    while (*text) hash = (hash ^ (unsigned char)*text++) * 1099511628211u;     /* FNV-1a */
+    return hash * 31;
+}
+
+/* Two functions with line tables never say the same: their code may differ. */
+static bool says_same(const cyp_function *one, const cyp_function *other) {
+    return one->line == other->line && one->kind == other->kind && !one->line_count && !other->line_count &&
+           !strcmp(one->name, other->name) && !strcmp(one->module, other->module) && !strcmp(one->files[0], other->files[0]);
+}
+
+static size_t kept_slot(const cyp_function *function) {
+    size_t hash = add_to_hash(add_to_hash(add_to_hash((size_t)function->line, function->name), function->module), function->files[0]);
+    size_t slot = (hash ^ hash >> 20) & (kept_size - 1);
+    while (kept[slot] && !says_same(kept[slot], function)) slot = (slot + 1) & (kept_size - 1);
+    return slot;
+}
+
+static bool grow_kept(void) {
+    cyp_function **old = kept;
+    size_t old_size = kept_size, size = old_size ? old_size * 2 : 1024;
+    cyp_function **bigger = calloc(size, sizeof *bigger);
+    if (!bigger) return false;
+    kept = bigger;
+    kept_size = size;
+    for (size_t i = 0; i < old_size; i++)
+        if (old[i]) kept[kept_slot(old[i])] = old[i];
+    free(old);
+    return true;
+}
+
+/* The description that stands for a new one: itself, or an older one that says the same. NULL with MemoryError set. */
+static cyp_function *keep(cyp_function *fresh) {
+    if (kept_count * 2 >= kept_size && !grow_kept()) {
+        functions_free(fresh);
+        PyErr_NoMemory();
+        return NULL;
+    }
+    size_t slot = kept_slot(fresh);
+    if (kept[slot]) {
+        functions_free(fresh);
+        return kept[slot];
+    }
+    kept_count++;
+    return kept[slot] = fresh;
+}
+
 /* The function of a code object, NULL when it is met for the first time. */
 const cyp_function *functions_known(PyCodeObject *code) {
     void *found = NULL;
@@ -120,9 +173,9 @@ const cyp_function *functions_of_code(PyCodeObject *code, PyObject *globals) {
     const cyp_function *found = functions_known(code);
     if (found || PyErr_Occurred()) return found;
     cyp_function *described = describe_code(code, globals);
+    if (described) described = keep(described);
     if (described && !set_code_extra((PyObject *)code, extra, described)) return described;
     if (described) PyErr_NoMemory();    /* the interpreter sets none (Objects/codeobject.c, _PyCode_SetExtra) */
-    functions_free(described);
     functions_forgive_memory();
     return NULL;
 }

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from cli_support import Done, cyprof, write
+from cli_support import Done, cyprof, python, write
 
 import cyprof as product
 
@@ -199,3 +199,18 @@ print({oct(os.stat(f"{place}/{name}").st_mode)[-3:] for name in os.listdir(place
     folder = write(tmp_path, {**KERNEL, "prog.py": program, "file": ""})
     done = without_a_cache(folder, "run", "prog.py", CYPROF_CACHE_DIR=str(folder / "file"))
     assert done.out == "{'700'}\n", done.err
+
+
+def test_a_build_imports_nothing_from_where_the_user_stands(tmp_path: Path) -> None:
+    """Nor from beside the source: files there may be called like the tools that build."""
+    tools = ("Cython", "setuptools", "distutils", "json", "tempfile", "hashlib", "packaging", "numpy")
+    traps = {f"{place}{name}.py": f"open({str(tmp_path / 'sprung')!r}, 'a')\n" for name in tools for place in ("", "src/")}
+    folder = write(
+        tmp_path / "w", {**traps, "src/kern.pyx": KERNEL["kern.pyx"], "src/prog.py": "import kern\nprint(kern.work(2))\n"}
+    )
+    command = write(tmp_path / "bin", {"cyprof": "import sys\nfrom cyprof.cli import main\nsys.exit(main())\n"}) / "cyprof"
+    settings = {"CYPROF_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(Path(product.__file__).parent.parent)}
+    done = python(folder, str(command), "run", "src/prog.py", "-o", "r.cyprof", **settings)
+    assert (done.code, done.out) == (0, "2\n"), done.err
+    assert calls(folder / "r.cyprof")["step"] == 2
+    assert not (tmp_path / "sprung").exists()

@@ -73,6 +73,28 @@ for _ in range(800):
     cycle()
 assert page() - before < 1024, (before, page())
 """
+COMPILED_AGAIN = """
+from cyprof.collect.part import read_part
+from cyprof.probe import _runtime as runtime
+
+def page():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4
+
+def run(count):
+    for _ in range(count):
+        eval("(lambda x: x)(1)")
+
+runtime.start("sampled")
+run(2000)
+before = page()
+run(20_000)
+after = page()
+raw = read_part(runtime.stop()).raw
+[number] = [n for n, (_, name, *_) in enumerate(raw["functions"]) if name == "<lambda>"]
+assert sum(calls for function, calls in zip(raw["function"], raw["calls"]) if function == number) == 22_000
+assert after - before < 1024, (before, after)
+"""
 SHARED_PATHS = """
 import itertools
 from cyprof.collect.part import read_part
@@ -131,6 +153,7 @@ assert q.profile.run.wall_ns > 0
 
 PROGRAMS_OF_ALL = {
     "block": BLOCK, "decorator": DECORATOR, "errors": ERRORS, "1,000 recordings": CYCLES, "too many paths": SHARED_PATHS,
+    "compiled again and again": COMPILED_AGAIN,
 }  # fmt: skip
 
 
