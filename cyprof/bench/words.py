@@ -106,6 +106,8 @@ def conclusion(variant: Variant, bench: Bench) -> str:
             causes.append(f"it has to move {more:.1f} times the bytes of {first.title}")
         if not causes or explained(variant, bench) < _EXPLAINED:
             causes += _own_instructions(variant, first, bench)
+    elif explained(variant, bench) < _EXPLAINED:
+        causes += _scalar_loops(variant)
     if not causes:
         return _plain(part)
     text = "; ".join(causes)
@@ -144,8 +146,12 @@ def _own_instructions(variant: Variant, first: Variant, bench: Bench) -> list[st
     if found.instructions is not None and other and found.instructions > 1.2 * other:
         times = found.instructions / other
         causes[0] += f": {found.instructions:.1f} an element, {times:.1f} times those of {first.title}"
-    causes += [f"its loop at {place} is not vector code{_remedy(found, place)}" for place in found.scalar]
-    return causes
+    return causes + _scalar_loops(variant)
+
+
+def _scalar_loops(variant: Variant) -> list[str]:
+    found = variant.evidence
+    return [f"its loop at {place} is not vector code{_remedy(found, place)}" for place in found.scalar]
 
 
 def _remedy(found: Evidence, place: str) -> str:
