@@ -62,10 +62,7 @@ def evidence_text(variant: Variant, bench: Bench) -> str:
     if found.vectorised:
         parts.append(f"vector code at {', '.join(found.vectorised)}")
     if found.scalar:
-        parts.append(
-            "scalar at "
-            + ", ".join(f"{place} ({found.reasons.get(place, '')}{_remedy(found, place)})" for place in found.scalar)
-        )
+        parts.append("scalar at " + ", ".join(f"{place} ({_reason(found, place)})" for place in found.scalar))
     return "; ".join(parts) + "."
 
 
@@ -152,6 +149,11 @@ def _own_instructions(variant: Variant, first: Variant, bench: Bench) -> list[st
 def _scalar_loops(variant: Variant) -> list[str]:
     found = variant.evidence
     return [f"its loop at {place} is not vector code{_remedy(found, place)}" for place in found.scalar]
+
+
+def _reason(found: Evidence, place: str) -> str:
+    flags = found.remedies.get(place)
+    return found.reasons.get(place, "") + (f"; vector code with {flags}" if flags else "")
 
 
 def _remedy(found: Evidence, place: str) -> str:
