@@ -7,13 +7,15 @@ from .result import Bench, Evidence, Variant, is_known
 
 _FAULTY = 0.15
 """System time above this part of a call is worth a word."""
-_NEAR_ROOF = 0.6
+_NEAR_ROOF = 0.8
 _OVER_ROOF = 1.25
 _GUESSING = 0.1
 """Mispredicted branches for each element from which on they decide."""
-_EXPLAINED = 0.6
+_EXPLAINED = 0.75
 """Where memory and the kernel take less than this part of a call, its own instructions decide."""
 _SLOWER = 1.1
+_MORE = 1.2
+"""Who is slower than another with hardly more bytes is not held up by them."""
 _UNREAD = 50
 """At so many times the copy roof nothing reads all of its input: no cache is so much faster than memory."""
 _LEAST_TEMPORARY = 0.25
@@ -60,10 +62,7 @@ def evidence_text(variant: Variant, bench: Bench) -> str:
     if found.vectorised:
         parts.append(f"vector code at {', '.join(found.vectorised)}")
     if found.scalar:
-        parts.append(
-            "scalar at "
-            + ", ".join(f"{place} ({found.reasons.get(place, '')}{_remedy(found, place)})" for place in found.scalar)
-        )
+        parts.append("scalar at " + ", ".join(f"{place} ({_reason(found, place)})" for place in found.scalar))
     return "; ".join(parts) + "."
 
 
@@ -94,6 +93,26 @@ def conclusion(variant: Variant, bench: Bench) -> str:
     """What most likely decides on the time, told only from the evidence."""
     if variant.error:
         return f"It raised {variant.error}; it is left out of the timing."
+    first = _first(bench)
+    part = rate(variant) / bench.roof if bench.roof else 0.0
+    slower = first is not None and variant is not first and variant.ratio > _SLOWER
+    more = variant.evidence.minimum_bytes / max(1, first.evidence.minimum_bytes) if first is not None else 1.0
+    causes = [*_of_the_machine(variant), *_of_memory(part, near=not (slower and more <= _MORE))]
+    if first is not None and slower:
+        if more > _MORE:
+            causes.append(f"it has to move {more:.1f} times the bytes of {first.title}")
+        if not causes or explained(variant, bench) < _EXPLAINED:
+            causes += _own_instructions(variant, first, bench)
+    elif explained(variant, bench) < _EXPLAINED:
+        causes += _scalar_loops(variant)
+    if not causes:
+        return _plain(part)
+    text = "; ".join(causes)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _of_the_machine(variant: Variant) -> list[str]:
+    """What the processor and the kernel do beside the work itself."""
     found = variant.evidence
     causes = []
     if found.mispredicts is not None and found.mispredicts >= _GUESSING:
@@ -102,25 +121,18 @@ def conclusion(variant: Variant, bench: Bench) -> str:
         causes.append(f"{share_text(_system_share(variant))} of its time the kernel makes pages for fresh arrays")
     if temporaries(variant):
         causes.append(f"it makes {temporaries(variant)}, each of them written and read again")
-    part = rate(variant) / bench.roof if bench.roof else 0.0
+    return causes
+
+
+def _of_memory(part: float, *, near: bool) -> list[str]:
+    """What its rate says, a part of the copy roof; `near` whether being near the roof may hold it up."""
     if part >= _UNREAD:
-        causes.append("it cannot have read all of its input in that time")
-    elif part >= _OVER_ROOF:
-        causes.append(f"its data fit into the processor's caches, at {part:.1f} times the copy roof of memory")
-    elif part >= _NEAR_ROOF:
-        causes.append(f"it moves memory at {share_text(part)} of the copy roof, so fewer bytes are the only way on")
-    first = _first(bench)
-    slower = first is not None and variant is not first and variant.ratio > _SLOWER
-    if first is not None and slower:
-        more = found.minimum_bytes / max(1, first.evidence.minimum_bytes)
-        if more > 1.2:
-            causes.append(f"it has to move {more:.1f} times the bytes of {first.title}")
-        if not causes or explained(variant, bench) < _EXPLAINED:
-            causes += _own_instructions(variant, first, bench)
-    if not causes:
-        return _plain(part, slower)
-    text = "; ".join(causes)
-    return f"{text[0].upper()}{text[1:]}."
+        return ["it cannot have read all of its input in that time"]
+    if part >= _OVER_ROOF:
+        return [f"its data fit into the processor's caches, at {part:.1f} times the copy roof of memory"]
+    if part >= _NEAR_ROOF and near:
+        return [f"it moves memory at {share_text(part)} of the copy roof, so fewer bytes are the only way on"]
+    return []
 
 
 def _own_instructions(variant: Variant, first: Variant, bench: Bench) -> list[str]:
@@ -131,8 +143,17 @@ def _own_instructions(variant: Variant, first: Variant, bench: Bench) -> list[st
     if found.instructions is not None and other and found.instructions > 1.2 * other:
         times = found.instructions / other
         causes[0] += f": {found.instructions:.1f} an element, {times:.1f} times those of {first.title}"
-    causes += [f"its loop at {place} is not vector code{_remedy(found, place)}" for place in found.scalar]
-    return causes
+    return causes + _scalar_loops(variant)
+
+
+def _scalar_loops(variant: Variant) -> list[str]:
+    found = variant.evidence
+    return [f"its loop at {place} is not vector code{_remedy(found, place)}" for place in found.scalar]
+
+
+def _reason(found: Evidence, place: str) -> str:
+    flags = found.remedies.get(place)
+    return found.reasons.get(place, "") + (f"; vector code with {flags}" if flags else "")
 
 
 def _remedy(found: Evidence, place: str) -> str:
@@ -140,10 +161,8 @@ def _remedy(found: Evidence, place: str) -> str:
     return f", as it would be with {flags}" if flags else ""
 
 
-def _plain(part: float, slower: bool) -> str:
+def _plain(part: float) -> str:
     """What is said where nothing stands out."""
-    if slower:
-        return "Nothing gathered here tells why it is slower."
     if not part:
         return "Nothing gathered here stands out."
     return (

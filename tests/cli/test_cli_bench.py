@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_support import Done, cyprof, write
+from cli_support import Done, run, write
 
 HEAD = """
 import numpy as np
@@ -74,7 +75,9 @@ cdef void loop(const double *x, double *y, Py_ssize_t n) noexcept nogil:
 
 
 def bench(folder: Path, *words: str) -> Done:
-    return cyprof(folder, "bench", *words, "--no-simulate", "--limit", "2", "--precision", "50")
+    # Compilers and a copy of much memory: on a busy machine that takes its time.
+    options = ("--no-simulate", "--limit", "2", "--precision", "50")
+    return run([sys.executable, "-m", "cyprof", "bench", *words, *options], folder, timeout=400)
 
 
 @pytest.fixture(scope="module")

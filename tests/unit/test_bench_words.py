@@ -78,6 +78,21 @@ def test_what_runs_at_the_roof_needs_fewer_bytes() -> None:
     assert "fewer bytes" in say.conclusion(first, Bench("f.py", (first,), 10.0, 0.02, True, 7, ""))
 
 
+def test_the_first_variant_is_told_its_scalar_loops() -> None:
+    first = variant("first", 1, scalar=("k.pyx:5",), remedies={"k.pyx:5": "-O3"})
+    said = say.conclusion(first, Bench("f.py", (first,), 100.0, 0.02, True, 7, ""))
+    assert said == "Its loop at k.pyx:5 is not vector code, as it would be with -O3."
+    plain = say.conclusion(variant("first", 1), Bench("f.py", (first,), 100.0, 0.02, True, 7, ""))
+    assert plain.startswith("Nothing stands out: one pass over memory at 9 % of the copy roof") or "9.0 %" in plain
+
+
+def test_bytes_do_not_hold_up_who_is_slower_than_another_with_as_many() -> None:
+    first, slow = variant("first", 1, instructions=1.0), variant("slow", 1.15, instructions=5.0)
+    said = say.conclusion(slow, Bench("f.py", (first, slow), 9.0, 0.02, True, 7, ""))
+    assert "fewer bytes" not in said
+    assert said.endswith("take 87 % of its time, its own instructions the rest: 5.0 an element, 5.0 times those of first.")
+
+
 def test_what_is_beyond_the_roof_is_in_caches_or_was_not_read() -> None:
     first = variant("first", 1)
     assert "fit into the processor's caches, at 3.0 times" in say.conclusion(
