@@ -31,6 +31,7 @@ NOT_RUN = {
     "kcachegrind run.callgrind": "opens a window; callgrind_annotate reads the same file",
     "flamegraph.pl run.collapsed > flame.svg": "no package brings it; tests/unit/test_exports.py reads the lines",
     "pprof -http : run.pb.gz": "opens a browser; tests/unit/test_exports.py decodes the file as pprof's profile.proto",
+    "make fuzz": "looks for more for as long as one likes; tests/unit/test_hostile_files.py has what CI looks for",
     "make bench": "measures for minutes what it prints, on a quiet machine",
 }
 """Commands that no test runs as they stand, and why."""
