@@ -63,7 +63,7 @@ int frames_enter_running(void) {
         failed = function ? frames_ask_for_lines(function, (PyObject *)code) : PyErr_Occurred() ? -1 : 0;
         cyp_node *node = function && !(function->flags & CYP_HIDDEN)
                              ? tree_find_child(&thread->base, thread->base.node, function) : NULL;
-        if (node) CYP_STORE(thread->base.node, node);
+        if (node) CYP_PUBLISH(thread->base.node, node);
         Py_DECREF(globals);
         Py_DECREF(code);
     }

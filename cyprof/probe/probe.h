@@ -24,6 +24,8 @@
 #define CYP_UNUSED __attribute__((unused))
 #define CYP_LOAD(where) __atomic_load_n(&(where), __ATOMIC_RELAXED)
 #define CYP_STORE(where, value) __atomic_store_n(&(where), (value), __ATOMIC_RELAXED)
+/* For a thread's current node: who reads it there (the watcher) finds in it what was written before. */
+#define CYP_PUBLISH(where, value) __atomic_store_n(&(where), (value), __ATOMIC_RELEASE)
 
 enum { CYP_KIND_PYTHON, CYP_KIND_DEF, CYP_KIND_CPDEF, CYP_KIND_CDEF, CYP_KIND_BUILTIN, CYP_KIND_MODULE };
 enum { CYP_LANGUAGE_PYTHON, CYP_LANGUAGE_CYTHON, CYP_LANGUAGE_C };
@@ -170,7 +172,7 @@ static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int
     frame->thread = thread;
     frame->node = child;
     frame->parent = parent;
-    CYP_STORE(thread->node, child);
+    CYP_PUBLISH(thread->node, child);
 }
 
 static inline void cyp_leave(cyp_frame *frame) {

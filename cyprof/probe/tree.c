@@ -41,7 +41,7 @@ static void *tree_alloc(thread_state *thread, size_t size) {
 void tree_init(thread_state *thread) {
     memset(&thread->root, 0, sizeof thread->root);
     thread->root.last_child = &no_child;
-    CYP_STORE(thread->base.node, &thread->root);
+    CYP_PUBLISH(thread->base.node, &thread->root);
 }
 
 void tree_free(thread_state *thread) {
@@ -237,7 +237,7 @@ static cyp_node *count_call(thread_state *thread, const cyp_function *function, 
         CYP_STORE(child->line, 0);
     }
     if (exact) child->exact_calls++;
-    CYP_STORE(thread->base.node, child);
+    CYP_PUBLISH(thread->base.node, child);
     return child;
 }
 
@@ -271,7 +271,7 @@ void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent) {
 /* Another stack goes on on this thread, at `to`. */
 void tree_switch(thread_state *thread, cyp_node *to) {
     if (thread->base.attention == CYP_EXACT) book_exactly(thread);
-    CYP_STORE(thread->base.node, to);
+    CYP_PUBLISH(thread->base.node, to);
 }
 
 /* ---- Python and C functions whose node is not a child of their caller's */
@@ -369,6 +369,6 @@ cyp_frame tree_enter_worker(cyp_frame owner, const cyp_function *function) {
     thread_book(thread, now_ns());
     thread_unlock_booking(thread);
     CYP_STORE(frame.node->line, owner.node->line);
-    CYP_STORE(thread->base.node, frame.node);
+    CYP_PUBLISH(thread->base.node, frame.node);
     return frame;
 }
