@@ -19,9 +19,11 @@ void frames_leave(const cyp_function *function, bool raised) {
     thread_state *thread = threads_current();
     if (!thread) return;
     cyp_node *caller;
-    const cyp_node *before = thread->base.node;
+    const cyp_node *skipped = thread->base.node;
     cyp_node *node = tree_innermost(thread, function, &caller);
-    if (node != before) recording.stack_switched = true;
+    /* At the root `function` began before the thread's recording; the end of a C function may go unreported on 3.11. */
+    for (; skipped && skipped != node; skipped = skipped->parent)
+        if (skipped->function && skipped->function->language != CYP_LANGUAGE_C) recording.stack_switched = true;
     if (!node) return;
     if (raised && node != caller) node->raised++;
     if (CYP_UNLIKELY(function->flags & CYP_NAMES_THREAD)) thread_news++;
