@@ -32,6 +32,7 @@ NOT_RUN = {
     "flamegraph.pl run.collapsed > flame.svg": "no package brings it; tests/unit/test_exports.py reads the lines",
     "pprof -http : run.pb.gz": "opens a browser; tests/unit/test_exports.py decodes the file as pprof's profile.proto",
     "make fuzz": "looks for more for as long as one likes; tests/unit/test_hostile_files.py has what CI looks for",
+    "make sanitize": "builds the runtime and small programs with the sanitizers of gcc, and runs them slowly; minutes",
     "make bench": "measures for minutes what it prints, on a quiet machine",
 }
 """Commands that no test runs as they stand, and why."""
