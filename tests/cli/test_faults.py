@@ -11,8 +11,6 @@ from cli_support import Done, cyprof, python, write
 
 import cyprof as product
 
-pytestmark = pytest.mark.every_python
-
 KERNEL = {
     "kern.pyx": """
 cdef int step(int n) noexcept nogil:
@@ -75,6 +73,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("built"), KERNEL)
 
 
+@pytest.mark.every_python
 def test_a_program_without_memory_ends_as_it_would(built: Path) -> None:
     folder = write(built, {"prog.py": NO_MEMORY})
     for words, code in ((), 0), (("--", "raise"), 1):
@@ -143,6 +142,7 @@ print(total, shim.refused_so_far() > 100)
 """
 
 
+@pytest.mark.every_python
 @pytest.mark.parametrize("words", [(), ("--lines",)], ids=["functions", "lines"])
 def test_an_allocation_that_fails_in_the_runtime_is_only_a_gap(built: Path, words: tuple[str, ...]) -> None:
     folder = write(built, {"prog.py": REFUSED, "shim.c": REFUSING})

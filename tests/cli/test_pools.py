@@ -8,8 +8,6 @@ import pytest
 from cli_support import cyprof, write
 from recorded import calls_by_process, record
 
-pytestmark = pytest.mark.every_python
-
 KERNEL = """
 cdef double step(int i) noexcept nogil:
     return i * 0.5
@@ -59,6 +57,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
+@pytest.mark.every_python
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 def test_joblib(tmp_path: Path, cache: Path, backend: str) -> None:
     profile = record(tmp_path, {"kern.pyx": KERNEL, "prog.py": JOBLIB}, cache=cache, args=(backend,))
@@ -80,6 +79,7 @@ def test_a_killed_worker_of_an_executor(tmp_path: Path, cache: Path, method: str
     assert [note.startswith("Ended without a word (as by SIGKILL)") for note in profile.notes] == [True]
 
 
+@pytest.mark.every_python
 def test_without_children_a_spawned_worker_still_finds_modules(tmp_path: Path, cache: Path) -> None:
     """No recording is begun in it; the module was built nowhere but in the cache."""
     program = JOBLIB.replace("kern.work(7)", "kern.work(5)")
