@@ -2,14 +2,15 @@
 
 Three ideas, each a sentence:
 
-* **One pace.** A run in which everything is slower alike tells of the machine. Each run is divided by its pace, the median
-  over all functions of how much longer than usual they took. When the paces themselves differ between the groups by more
-  than chance, that is a finding of its own, and stays in the figures.
+* **One pace.** A run in which everything is slower alike tells of the machine. Each run has a pace, the median over the large
+  functions of how much longer than usual they took. It is divided out of a function's times where that makes its runs more
+  alike: what slows memory down need not slow arithmetic. When the paces themselves differ between the groups by more than
+  chance, that is a finding of its own, and stays in the figures.
 * **Shuffle.** A difference is measured in units of the spread within its group. Were the groups alike, any other way to share
   the runs out between them would be as good: every such way is tried, and the largest of all functions' differences noted.
   What less than RATE of these reach is called a change. Taking the largest over all functions holds the rate for the whole
   table, however long it is, and whatever the noise looks like (Westfall and Young, 1993; the steadied unit is that of
-  Tusher and others, 2001).
+  Tusher and others, 2001). A small function, of which a table has many, must differ more clearly than a large one.
 * **Few runs.** With fewer than four runs a side there are too few ways. Then a change must stand out from those of all other
   functions, by a wide margin.
 """
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, median
+from typing import Any
 
 RATE = 0.03
 """How often a comparison of a program with itself may name any change at all."""
@@ -29,7 +31,8 @@ LEAST_SPREAD = 0.005
 """Two builds of the same code differ by this much through the places their code lands on."""
 LEAST_FEW = 0.01
 _UNKNOWN_SPREAD = 0.10
-_STEADY = 0.5
+_STEADY = 0.25
+_SMALL = 2.0
 _SURE = 3.0
 _SURE_FEW = 4.0
 """A change is more than so many times the error that the profiles state themselves, however alike the runs are."""
@@ -42,8 +45,8 @@ class Series:
     """Natural logarithms of one function's time in each run, before and after.
 
     `known` is the relative error that the profiles state themselves, `stolen` by how much the logarithm changes when all the
-    time that other programs took from a run falls into this function; `paces` whether the function takes part in finding
-    the pace of the runs.
+    time that other programs took from a run falls into this function; `paces` whether the function is large, and so takes
+    part in finding the pace of the runs.
     """
 
     before: tuple[float, ...]
@@ -55,11 +58,13 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A difference of logarithms with the half of its interval. Intervals hold for all functions at once."""
+    """A difference of logarithms with the half of its interval. Intervals hold for all functions at once. `paced`: the pace of
+    the runs was divided out of it."""
 
     log_ratio: float
     half_width: float
     changed: bool
+    paced: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +89,18 @@ def judge(series: Sequence[Series]) -> Judgement:
     paces = _paces([row for row, one in zip(rows, series, strict=True) if one.paces], len(rows[0]))
     flat = [[x - pace for x, pace in zip(row, paces, strict=True)] for row in rows]
     has_pace = any(paces)
-    family, errors = ([*flat, paces], [*known, 0.0]) if has_pace else (flat, known)
+    large = [one.paces for one in series]
+    if has_pace:
+        rows, flat, known, large = [*rows, paces], [*flat, paces], [*known, 0.0], [*large, True]
     labelings = _labelings(count, len(rows[0]))
-    found = _by_shuffling(family, errors, labelings) if labelings else _by_standing_out(family, errors, count, has_pace, series)
+    if labelings:
+        found = _by_shuffling(rows, flat, known, large, labelings)
+    else:
+        found = _by_standing_out(flat, known, count, has_pace, series)
     pace = found.pop() if has_pace else None
     if pace is not None and pace.changed:
         # The whole program changed: that belongs into every function's figure; only the runs' own paces are divided out.
-        found = [_with_pace(change, pace) for change in found]
+        found = [_with_pace(change, pace) if change.paced else change for change in found]
         middle = _location(paces[:count]), _location(paces[count:])
         paces = [x - middle[number >= count] for number, x in enumerate(paces)]
     return Judgement(tuple(found), pace, tuple(paces[:count]), tuple(paces[count:]), bool(labelings))
@@ -124,17 +134,20 @@ def _labelings(count: int, runs: int) -> list[tuple[tuple[int, ...], tuple[int, 
 
 
 def _by_shuffling(
-    rows: list[list[float]], known: list[float], labelings: list[tuple[tuple[int, ...], tuple[int, ...]]]
+    rows: list[list[float]],
+    flat: list[list[float]],
+    known: list[float],
+    large: list[bool],
+    labelings: list[tuple[tuple[int, ...], tuple[int, ...]]],
 ) -> list[Change]:
-    """Marks changes one after another, the clearest first: each against what shuffling gives for those not yet marked."""
+    """Marks changes one after another, the clearest first: each against what shuffling gives for those not yet marked. `flat`
+    are the rows with the pace divided out."""
     import numpy as np  # takes a while to import, and no other command needs it
 
-    values, errors = np.asarray(rows), np.asarray(known)[:, None]
-    kept = [np.sort(values[:, [way[side] for way in labelings]], axis=2) for side in (0, 1)]
-    kept = [side[:, :, : _kept_count(side.shape[2])] for side in kept]
-    own = np.maximum(errors, np.hypot(*(side.std(axis=2) for side in kept)))
-    units = own + _STEADY * np.maximum(LEAST_SPREAD, np.median(own, axis=0))
-    differences = kept[1].mean(axis=2) - kept[0].mean(axis=2)
+    plain, paced = _measured(rows, known, labelings), _measured(flat, known, labelings)
+    is_paced = paced[1] < plain[1]
+    differences, own = (np.where(is_paced, *both) for both in zip(paced, plain, strict=True))
+    units = _units(own, np.asarray(large))
     scores = np.abs(differences / units)
     allowed = int(RATE * len(labelings))
     left = list(range(len(rows)))
@@ -148,10 +161,34 @@ def _by_shuffling(
     changes = []
     for index, error in enumerate(known):
         ratio, unit = float(differences[index, 0]), float(units[index, 0])
-        least = _SURE * error / math.sqrt(kept[0].shape[2])
+        least = _SURE * error / math.sqrt(_kept_count(len(labelings[0][0])))
         changed = index not in left and abs(ratio) > least
-        changes.append(Change(ratio, _half(max(limit * unit, least), ratio, changed), changed))
+        changes.append(Change(ratio, _half(max(limit * unit, least), ratio, changed), changed, bool(is_paced[index, 0])))
     return changes
+
+
+def _measured(
+    rows: list[list[float]], known: list[float], labelings: list[tuple[tuple[int, ...], tuple[int, ...]]]
+) -> tuple[Any, Any]:
+    """The difference of each row in each way to share out the runs, and the spread within the groups; at least the known
+    error. Arrays of rows times ways."""
+    import numpy as np
+
+    values = np.asarray(rows)
+    kept = [np.sort(values[:, [way[side] for way in labelings]], axis=2) for side in (0, 1)]
+    kept = [side[:, :, : _kept_count(side.shape[2])] for side in kept]
+    spread = np.hypot(*(side.std(axis=2) for side in kept))
+    return kept[1].mean(axis=2) - kept[0].mean(axis=2), np.maximum(np.asarray(known)[:, None], spread)
+
+
+def _units(own: Any, large: Any) -> Any:
+    """What a difference is measured in: a function's own spread, steadied by the usual one of functions of its size."""
+    import numpy as np
+
+    if not large.any():
+        large = np.ones_like(large)
+    usual, of_all = (np.maximum(LEAST_SPREAD, np.median(spreads, axis=0)) for spreads in (own[large], own))
+    return np.where(large[:, None], own + _STEADY * usual, (own + _STEADY * of_all) * _SMALL)
 
 
 def _half(width: float, ratio: float, changed: bool) -> float:

@@ -195,8 +195,9 @@ def _row(pair: Pair, change: Change | None, first: Runs, second: Runs, judgement
     seen = second.seen[pair.after] if pair.after else first.seen[pair.before]  # type: ignore[index]
     key = pair.after or pair.before
     assert key is not None
-    before = _times(pair.before, first, judgement.paces_before) if pair.before else None
-    after = _times(pair.after, second, judgement.paces_after) if pair.after else None
+    paced = change is None or change.paced
+    before = _times(pair.before, first, judgement.paces_before if paced else ()) if pair.before else None
+    after = _times(pair.after, second, judgement.paces_after if paced else ()) if pair.after else None
     blank = Row(seen.function, key[1], before, after, None, "", "gone" if pair.before else "new",
                 before_key=pair.before, after_key=pair.after)  # fmt: skip
     if change is None:

@@ -141,7 +141,7 @@ def pace_text(found: Comparison) -> str:
     if found.pace is None:
         return "Too few functions to tell the pace of the machine from changes of the program: times are as they were taken."
     spread = [factor for side in found.paces for factor in side]
-    runs = f"the runs' own paces, {min(spread):.2f} to {max(spread):.2f}, are divided out"
+    runs = f"the runs' own paces, {min(spread):.2f} to {max(spread):.2f}, are divided out where that evens them"
     if found.pace_change != "same":
         return f"The program as a whole is {found.pace_change}: ratio {ratio_text(found.pace)}; {runs}."
     if not found.shuffled:
