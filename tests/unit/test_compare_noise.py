@@ -86,6 +86,37 @@ def test_few_runs_name_only_what_stands_out(runs: int) -> None:
     assert judgement.pace is None or not judgement.pace.changed
 
 
+def uneven(seed: int, slower: float) -> list[Series]:
+    """A real table: small functions with a spread of a third, and a machine whose pace only every second large one follows. The
+    first function, one that does not, takes `slower` times as long."""
+    chance = random.Random(seed)
+    paces = [chance.gauss(0, 0.06) for _ in range(2 * RUNS)]
+    found = []
+    for function in range(16):
+        large = function < 9
+        noise = chance.uniform(0.005, 0.01) if large else 0.3
+        logs = [20 + chance.gauss(0, noise) + (pace if function % 2 or not large else 0.0) for pace in paces]
+        for run in range(RUNS, 2 * RUNS):
+            logs[run] += 0.0 if function else math.log(slower)
+        found.append(Series(tuple(logs[:RUNS]), tuple(logs[RUNS:]), paces=large))
+    return found
+
+
+def test_a_tenth_is_found_among_small_and_restless_functions() -> None:
+    found = alarms = 0
+    for seed in range(TRIES):
+        found += judge(uneven(seed, slower=1.1)).changes[0].changed
+        judgement = judge(uneven(seed, slower=1.0))
+        alarms += any(change.changed for change in (*judgement.changes, judgement.pace) if change)
+    assert found >= TRIES * 19 / 20
+    assert alarms <= TRIES / 20
+
+
+def test_the_pace_is_divided_out_where_it_evens_the_runs() -> None:
+    changes = judge(uneven(1, slower=1.0)).changes
+    assert sum(change.paced == bool(function % 2) for function, change in enumerate(changes[:9])) >= 8
+
+
 def test_what_sampling_leaves_open_is_no_change() -> None:
     known = [Series((10.0,) * 5, (10.02 + f / 1000,) * 5, known=0.3, paces=False) for f in range(3)]
     assert not any(change.changed for change in judge(known).changes)
