@@ -206,7 +206,7 @@ def _row(pair: Pair, change: Change | None, first: Runs, second: Runs, judgement
     direction = _direction(change) if certain else "same"
     why = pair.moved
     if change.changed and not certain:
-        why = "the probes' own cost, for so many more or fewer calls, may be all of the change"
+        why = "noise and the probes' own cost together may be all of the change"
     return replace(blank, ratio=ratio, change=direction, verdict="moved" if pair.moved else direction, why=why)
 
 
@@ -220,8 +220,8 @@ def _with_probes(pair: Pair, change: Change, first: Runs, second: Runs) -> tuple
     )
     low = min(0.0, *(end - best for end in ends)) + change.log_ratio
     high = max(0.0, *(end - best for end in ends)) + change.log_ratio
-    certain = low > 0 or high < 0
-    return Ratio(*map(math.exp, (change.log_ratio, low - _narrow(change), high + _narrow(change)))), certain
+    low, high = low - _narrow(change), high + _narrow(change)
+    return Ratio(*map(math.exp, (change.log_ratio, low, high))), low > 0 or high < 0
 
 
 def _narrow(change: Change) -> float:
