@@ -33,7 +33,7 @@ NOT_RUN = {
     "pprof -http : run.pb.gz": "opens a browser; tests/unit/test_exports.py decodes the file as pprof's profile.proto",
     "make fuzz": "looks for more for as long as one likes; tests/unit/test_hostile_files.py has what CI looks for",
     "make sanitize": "builds the runtime and small programs with the sanitizers of gcc, and runs them slowly; minutes",
-    "make bench": "measures for minutes what it prints, on a quiet machine",
+    "make bench": "measures what it prints, for a minute or two; its figures mean something on a quiet machine only",
 }
 """Commands that no test runs as they stand, and why."""
 MEASURES = re.compile(r"python (benchmarks/\w+\.py)")
