@@ -1,6 +1,5 @@
-"""Lines of the source that Cython loses before it writes any code: tests whose outcome it knows, beginnings of assignments.
-
-The only statement it never tells of is a `pass` beside other statements, which its parser drops.
+"""Lines of the source that Cython loses before it writes any code: tests whose outcome it knows, beginnings of assignments, a
+`pass` beside other statements.
 """
 
 from __future__ import annotations
@@ -12,8 +11,10 @@ from .nodes import nodes_below, wrap_method
 
 def install() -> None:
     """Patches the transforms of Cython in this process."""
-    from Cython.Compiler import Optimize, ParseTreeTransforms
+    from Cython.Compiler import Nodes, Optimize, ParseTreeTransforms
 
+    # The parser is compiled, and looks the class up in its module each time.
+    Nodes.PassStatNode = _dropped_nodes(Nodes.PassStatNode)
     wrap_method(ParseTreeTransforms.PostParse, "_visit_assignment_node", _assignment)
     wrap_method(Optimize.ConstantFolding, "visit_IfStatNode", _if)
     for name in ("visit_AssertStatNode", "visit_ForInStatNode", "visit_WhileStatNode"):
@@ -21,6 +22,28 @@ def install() -> None:
         if hasattr(Optimize.ConstantFolding, name):
             wrap_method(Optimize.ConstantFolding, name, _folded)
     wrap_method(Optimize.ConstantFolding, "visit_ComprehensionNode", _comprehension)
+
+
+def _dropped_nodes(original: type) -> type:
+    """The class that stands for Cython's class of `pass` nodes: its parser drops each statement of a list that is an instance
+    of it. What was written as `pass` is made an instance of the original class alone, and stays. At the left margin, in a
+    module's own code, which has no line probes, it is dropped as ever."""
+
+    def new(cls: Any, pos: Any = None, **values: Any) -> Any:
+        # A copy is made without a position.
+        return original(pos, **values) if pos and _stands_at(pos, "pass") else object.__new__(cls)
+
+    return type(original.__name__, (original,), {"__new__": new})
+
+
+def _stands_at(pos: Any, word: str) -> bool:
+    """Whether `word` stands indented at a position of a file. Cython has `pass` nodes for `DEF` and an empty `IF` too."""
+    from Cython.Compiler.Scanning import FileSourceDescriptor
+
+    source, line, column = pos
+    if not column or not isinstance(source, FileSourceDescriptor):
+        return False
+    return bool(source.get_lines()[line - 1].startswith(word, column))
 
 
 def _assignment(original: Any, transform: Any, node: Any, parts: list[Any]) -> Any:

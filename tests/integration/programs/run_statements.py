@@ -56,6 +56,9 @@ s.without_gil(-1)
 s.assertions(1)
 s.closures(1)
 s.empty()
+list(s.generator_passing())
+s.Passing().get()
+s.passing(4)
 for value in (1, 3, [1], [1, 2], {"k": 1}, "text", 5.5):
     s.matched(value)
 for n in (1, 2, 3):

@@ -308,7 +308,7 @@ def assertions(a):
         a)
     del a  # hits 1
     global seven
-    pass
+    pass  # hits 1
     import os, sys  # hits 1
     from os import (path,  # hits 1
                     sep)
@@ -338,6 +338,80 @@ def decorated(function):
 
 
 def empty(): pass  # hits 2
+
+
+pass
+
+
+cdef extern from "math.h" nogil:
+    double floor(double)
+    pass
+    double ceil(double)
+
+
+cdef class Passing:
+    """Where `pass` stands beside declarations, it is none of the program's statements."""
+    pass
+    cdef int size
+    pass
+
+    def __cinit__(self):
+        pass  # hits 1
+        self.size = 2  # hits 1
+        pass  # hits 1
+
+    def get(self):
+        """Returns the size."""
+        pass  # hits 1
+        return self.size; pass  # hits 1
+
+
+cdef double rounded(double x) noexcept nogil:
+    pass  # hits 2
+    return floor(x)  # hits 2
+
+
+def generator_passing():
+    pass  # hits 1
+    yield 1  # hits 1
+    pass  # hits 1
+
+
+def passing(int n):
+    class Local:  # hits 1
+        pass  # hits 1
+        size = 1  # hits 1
+        pass  # hits 1
+    cdef int i, total = 0  # hits 1
+    pass  # hits 1
+    for i in range(n):  # hits 5
+        pass  # hits 4
+        total += i; pass  # hits 4
+        if total > 3:  # hits 4
+            pass  # hits 1
+            pass  # hits 1
+        else:
+            pass  # hits 3
+            total += 0  # hits 3
+            continue; pass  # hits 3
+        pass  # hits 1
+    else:
+        pass  # hits 1
+        total += 1  # hits 1
+    try:  # hits 1
+        pass  # hits 1
+        total += <int>rounded(2.5)  # hits 1
+    except ValueError:
+        pass
+        total = 0
+    finally:
+        pass  # hits 1
+        total += 1  # hits 1
+    with nogil:  # hits 1
+        pass  # hits 1
+        total += <int>rounded(1.5)  # hits 1
+    return total  # hits 1
+    pass
 
 
 def matched(value):
