@@ -2,8 +2,8 @@
 
 Cython is told `profile=True`, and its tracing macros are given our meaning: the hook through which it reads its utility code
 (`Cython.Compiler.Code.read_utilities_hook`) hands it our text for Profile.c. The rest are patches of node classes (nodes.py,
-statements.py, loops.py, kept.py) and edits of the written C (text.py). Directives, file-level ones included, are overridden; a
-decorator `@cython.profile(False)` is respected.
+statements.py, loops.py, kept.py, arithmetic.py) and edits of the written C (text.py). Directives, file-level ones included, are
+overridden; a decorator `@cython.profile(False)` is respected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from . import kept, loops, text
+from . import arithmetic, kept, loops, text
 from .names import shown_path
 from .nodes import NodePatches, name_matches, wrap_method
 from .report import ModuleReport
@@ -24,7 +24,7 @@ from .statements import Statements
 _PROBE_FOLDER = Path(__file__).resolve().parent.parent / "probe"
 _HEADERS = ("probe.h", "cython.h")
 _OWN_SOURCES = (
-    *("hook.py", "nodes.py", "statements.py", "loops.py", "kept.py", "text.py"),
+    *("hook.py", "nodes.py", "statements.py", "arithmetic.py", "loops.py", "kept.py", "text.py"),
     *("names.py", "report.py", "scores.py", "stock.py"),
 )
 _FORCED = ("profile", "linetrace")
@@ -101,6 +101,7 @@ def install(options: ProbeOptions, report_dir: Path) -> None:
     ours, and writes a ModuleReport into `report_dir`."""
     patches = NodePatches(options.probes, options.probes_lines)
     patches.install()
+    arithmetic.install()
     statements = Statements()
     statements.install()
     loops.install(statements)

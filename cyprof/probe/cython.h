@@ -53,6 +53,50 @@
 
 #define CYP_LINE(line) cyp_at_line(cyp_at, (line), 1)
 #define CYP_AT_LINE(line) cyp_at_line(cyp_at, (line), 0)
+
+/* CYP_HOLD(variable): a number is computed here at the latest, and what is made of it not before. clang, which knows no other
+   bound between arithmetic and the line probes around it, moves it from one line to another; gcc leaves it. */
+#if !defined(__clang__)
+#define CYP_HOLD(variable) ((void)0)
+#else
+#if defined(__x86_64__) || defined(__i386__)
+#define CYP_FLOAT_REGISTER "+x"
+#elif defined(__aarch64__)
+#define CYP_FLOAT_REGISTER "+w"
+#else
+#define CYP_FLOAT_REGISTER "+m"
+#endif
+#define CYP_HOLDS(name, type, place) \
+    static inline void cyp_hold##name(type *variable) { __asm__ volatile("" : place(*variable)); }
+#ifdef __cplusplus
+template <class T> static inline void cyp_hold(T *) {}
+CYP_HOLDS(, int, "+r")
+CYP_HOLDS(, unsigned, "+r")
+CYP_HOLDS(, long, "+r")
+CYP_HOLDS(, unsigned long, "+r")
+CYP_HOLDS(, long long, "+r")
+CYP_HOLDS(, unsigned long long, "+r")
+CYP_HOLDS(, float, CYP_FLOAT_REGISTER)
+CYP_HOLDS(, double, CYP_FLOAT_REGISTER)
+#define CYP_HOLD(variable) cyp_hold(&(variable))
+#else
+CYP_HOLDS(_int, int, "+r")
+CYP_HOLDS(_unsigned, unsigned, "+r")
+CYP_HOLDS(_long, long, "+r")
+CYP_HOLDS(_unsigned_long, unsigned long, "+r")
+CYP_HOLDS(_long_long, long long, "+r")
+CYP_HOLDS(_unsigned_long_long, unsigned long long, "+r")
+CYP_HOLDS(_float, float, CYP_FLOAT_REGISTER)
+CYP_HOLDS(_double, double, CYP_FLOAT_REGISTER)
+static inline void cyp_hold_other(const volatile void *variable) { (void)variable; }
+#define CYP_HOLD(variable)                                                                                    \
+    _Generic(&(variable), int *: cyp_hold_int, unsigned *: cyp_hold_unsigned, long *: cyp_hold_long,          \
+             unsigned long *: cyp_hold_unsigned_long, long long *: cyp_hold_long_long,                        \
+             unsigned long long *: cyp_hold_unsigned_long_long, float *: cyp_hold_float,                      \
+             double *: cyp_hold_double, default: cyp_hold_other)(&(variable))
+#endif
+#endif
+
 #define CYP_DISPATCHED cyp_dispatched(cyp_at)
 /* First in the block after "#pragma omp parallel": the frame of this worker, which hides its owner's. */
 #define CYP_PARALLEL_WORKER                                                                 \

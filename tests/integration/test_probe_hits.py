@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,10 @@ def _lines_add_up(recording: Recording) -> None:
             assert by_function[function["id"]] == pytest.approx(function["self_s"], rel=0.02, abs=2e-6), function["name"]
 
 
-def test_time_goes_to_the_lines_that_take_it(tmp_path: Path) -> None:
-    """Eight steps of equal length: gcc must not gather the work of several lines at one of them."""
+@pytest.mark.parametrize("compiler", [name for name in ("gcc", "clang") if shutil.which(name)])
+def test_time_goes_to_the_lines_that_take_it(tmp_path: Path, compiler: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight steps of equal length: the compiler must not gather the work of several lines at one of them."""
+    monkeypatch.setenv("CC", compiler)
     recording = record(tmp_path, "run_shares.py", lines=True)
     chain = recording.function("chain")
     own = {line["line"]: line["self_s"] for line in recording.data["lines"] if line["function"] == chain["id"]}
