@@ -9,6 +9,7 @@ spans several, which the author reads as reached when its part is.
 What is written for text.py, which numbers it per function:
     __cyp_Line(LINE,FILE,1);        the line is reached, and time belongs to it
     __cyp_Line(LINE,FILE,0);        time belongs to it
+    __cyp_Call(LINE,FILE);          so it does, and counts as a mark of Cython's would
     /*cyprof: open LINE FILE expression|block*/ and /*cyprof: close*/    around a statement; "block" when the lines below the
                                     first are other statements, so that no mark counts for them
 """
@@ -104,6 +105,8 @@ class Statements:
         wrap_method(ExprNodes.ComprehensionNode, _COMPREHENSION_METHOD, self._comprehension)
         wrap_method(ExprNodes.GeneratorExpressionNode, "generate_evaluation_code", self._generator_made)
         wrap_method(ExprNodes.WithExitCallNode, "generate_evaluation_code", _exit_of_with)
+        for cls in (ExprNodes.SimpleCallNode, ExprNodes.GeneralCallNode, ExprNodes.PyMethodCallNode):
+            wrap_method(cls, "generate_evaluation_code", _call)
         wrap_method(Nodes.GeneratorBodyDefNode, "generate_function_definitions", self._generator)
         wrap_method(Nodes.OverrideCheckNode, "generate_execution_code", self._override_check)
         if _compiles_match():
@@ -231,6 +234,28 @@ def _exit_of_with(original: Any, node: Any, code: Any) -> None:
     if traces(code) and has_file(node):
         mark_line(code, node.pos, False)
     original(node, code)
+
+
+def _call(original: Any, node: Any, code: Any) -> None:
+    """A call takes the time of its own line, also when its arguments stand on lines below, where Cython marks them last."""
+    parts = list(node.subexpr_nodes()) if traces(code) else []
+    if all(one.pos[1] <= node.pos[1] for part in parts for one in (part, *nodes_below(part))):
+        original(node, code)
+        return
+    last = parts[-1]
+    if last.is_sequence_constructor and last.args:
+        # Of a tuple of arguments that is never made, each is evaluated by itself.
+        last = last.args[-1]
+    evaluate = last.generate_evaluation_code
+
+    def evaluate_and_mark(code: Any) -> None:
+        evaluate(code)
+        code.mark_pos(node.pos, trace=False)
+        file, line = place_of(code, node.pos)
+        code.putln(f"__cyp_Call({line},{file});")
+
+    with replaced(last, generate_evaluation_code=evaluate_and_mark):
+        original(node, code)
 
 
 def _remember_cases(original: Any, node: Any) -> None:

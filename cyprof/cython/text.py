@@ -18,6 +18,7 @@ _DECLARATIONS = re.compile(r"^[ \t]*__Pyx_TraceDeclarations(?:Func|Gen)[ \t]*$",
 _MARK = re.compile(
     r"__cyp_Line\((?P<line>\d+),(?P<file>\d+),(?P<counts>[01])\);"
     r"|__Pyx_TraceLine\(\d+,\d+,[01],__PYX_ERR\((?P<in_file>\d+), (?P<at_line>\d+), \w+\)\)"
+    r"|__cyp_Call\((?P<call_line>\d+),(?P<call_file>\d+)\);"
     r"|/\*cyprof: open (?P<open_line>\d+) (?P<open_file>\d+) (?P<kind>\w+)\*/|(?P<close>/\*cyprof: close\*/)"
     r"|(?P<resume>^[ \t]*__Pyx_TraceResumeGen\(.*$)",
     re.MULTILINE,
@@ -72,11 +73,11 @@ class _Lines:
             return mark["resume"] + ("\n" + self._at(self._open[-1][0], False) if self._open else "")
         if mark["file"]:
             return self._at((int(mark["file"]), int(mark["line"])), mark["counts"] == "1")
-        place = int(mark["in_file"]), int(mark["at_line"])
+        place = int(mark["in_file"] or mark["call_file"]), int(mark["at_line"] or mark["call_line"])
         return self._at(place, self._is_reached(place))
 
     def _is_reached(self, place: Place) -> bool:
-        """Whether a mark of Cython's is the first of a later line of the innermost statement."""
+        """Whether a mark of Cython's, or of a call, is the first of a later line of the innermost statement."""
         later = self._open[-1][1] if self._open else None
         if later is None or place in later or place in self._begun:
             return False

@@ -55,6 +55,10 @@ def test_time_goes_to_the_lines_that_take_it(tmp_path: Path, compiler: str, monk
     managed = recording.function("managed")
     totals = {line["line"]: line["total_s"] for line in recording.data["lines"] if line["function"] == managed["id"]}
     assert totals[15] == pytest.approx(managed["total_s"], rel=0.05)  # leaving a block is its first line's time
+    spread = recording.function("spread")
+    totals = {line["line"]: line["total_s"] for line in recording.data["lines"] if line["function"] == spread["id"]}
+    for line in (26, 29, 33):
+        assert totals[line] > 0.01  # a call's time is its own line's, not that of its last argument
 
 
 def test_recursion_from_two_lines_does_not_double_the_tree_at_every_depth(tmp_path: Path) -> None:

@@ -14,3 +14,5 @@ class Sleeper:
 
 
 shares.managed(Sleeper())
+
+shares.spread(time.sleep)

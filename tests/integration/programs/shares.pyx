@@ -15,3 +15,21 @@ def managed(manager):
     with manager:
         x = 1
     return x
+
+
+cdef extern from "unistd.h" nogil:
+    int usleep(unsigned int)
+
+
+def spread(sleep):
+    for i in range(20):
+        sleep(
+            0.001 *
+            1)
+        if usleep(
+                1000 +
+                i):
+            break
+        sleep(*[
+            0.001],
+            **{})
