@@ -73,7 +73,8 @@ static bool is_silent(const unsigned char *code, const line_range *ranges, int c
 }
 
 static int note_silent(python_function *function, const unsigned char *code, bool all, const line_range *ranges, int count) {
-    function->silent = calloc((size_t)count + 1, sizeof *function->silent);
+    /* One for each range, and one for the loop in it (code_loops.c). */
+    function->silent = calloc(2 * (size_t)count + 1, sizeof *function->silent);
     if (!function->silent) {
         PyErr_NoMemory();
         return -1;
@@ -84,7 +85,6 @@ static int note_silent(python_function *function, const unsigned char *code, boo
     return 0;
 }
 
-#if PY_VERSION_HEX >= 0x030C0000
 static int note_loops(python_function *function, const unsigned char *code, Py_ssize_t size, const line_range *ranges, int count) {
     function->loops = calloc((size_t)size / 2 + 1, sizeof *function->loops);
     if (!function->loops) {
@@ -97,10 +97,6 @@ static int note_loops(python_function *function, const unsigned char *code, Py_s
     if (shorter) function->loops = shorter;
     return 0;
 }
-#else
-/* Python 3.11 reports the line again at every jump back. */
-#define note_loops(function, code, size, ranges, count) 0
-#endif
 
 static int note_bytecode(python_function *function, PyCodeObject *code, const line_range *ranges, int count) {
     PyObject *bytes = PyCode_GetCode(code);

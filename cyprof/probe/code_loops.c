@@ -1,22 +1,15 @@
 /* The loops that a Python function has on one line each. The GIL is held.
  *
- * From Python 3.12 on a line event comes when the line changes: the rounds of a loop on one line bring none. They are counted by
- * its jumps back, and the last test of a `while` by the branch that leaves it: the compiler writes the test twice, before the first
- * round and behind each (CPython, Python/compile.c, compiler_while; from 3.14 once, before). */
+ * The compiler writes the test of a `while` twice, before the first round and behind each (CPython, Python/compile.c,
+ * compiler_while; from 3.14 once, before). From Python 3.12 on a line event comes when the line changes: the rounds of a loop on
+ * one line bring none. They are counted by its jumps back, and the last test of a `while` by the branch that leaves it. On 3.11 a
+ * line event comes with every jump back, and none with the last test: there the tests behind the rounds are counted, by the
+ * opcode event of their first instruction, and the jumps are not. */
 #include "runtime.h"
-
-#if PY_VERSION_HEX >= 0x030C0000
 
 #include <stdlib.h>
 
 #include "opcode.h"
-
-/* Bytes from a JUMP_BACKWARD to what it counts from: itself, and from 3.13 on its inline cache. */
-#if PY_VERSION_HEX >= 0x030D0000
-#define JUMP_SIZE 4
-#else
-#define JUMP_SIZE 2
-#endif
 
 typedef struct {
     const unsigned char *code;
@@ -33,6 +26,22 @@ static int next_opcode(reader *at) {
 }
 
 static reader reader_of(const unsigned char *code, int start) { return (reader){code, start - 2, 0, 0}; }
+
+/* The loop that the instruction at `offset` is part of (on 3.11: whose test behind the rounds begins there); NULL for none. */
+const code_loop *code_loops_at(const python_function *function, int offset) {
+    for (int i = 0; i < function->loop_count; i++)
+        if (offset >= function->loops[i].start && offset < function->loops[i].end) return &function->loops[i];
+    return NULL;
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+
+/* Bytes from a JUMP_BACKWARD to what it counts from: itself, and from 3.13 on its inline cache. */
+#if PY_VERSION_HEX >= 0x030D0000
+#define JUMP_SIZE 4
+#else
+#define JUMP_SIZE 2
+#endif
 
 static code_loop *loop_from(python_function *function, int first, int start) {
     for (int i = first; i < function->loop_count; i++)
@@ -98,11 +107,38 @@ void code_loops_add(python_function *function, const unsigned char *code, code_r
     function->loop_count = kept;
 }
 
-/* The loop that the instruction at `offset` is part of; NULL for none. */
-const code_loop *code_loops_at(const python_function *function, int offset) {
-    for (int i = 0; i < function->loop_count; i++)
-        if (offset >= function->loops[i].start && offset < function->loops[i].end) return &function->loops[i];
-    return NULL;
+#else
+
+static bool jumps_back_on_test(int opcode) {
+    return opcode == POP_JUMP_BACKWARD_IF_TRUE || opcode == POP_JUMP_BACKWARD_IF_FALSE || opcode == POP_JUMP_BACKWARD_IF_NONE ||
+           opcode == POP_JUMP_BACKWARD_IF_NOT_NONE;
 }
 
-#endif /* Python 3.12 */
+/* The first test ends with the jump before `first_round`, and the test behind the rounds with the one at `last_jump`: both have as
+   many instructions, but for the prefixes of long arguments. Where the second begins; -1 if they are not alike. */
+static int second_test(const unsigned char *code, int start, int first_round, int last_jump) {
+    int length = 0, at = last_jump, begin = start;
+    for (int offset = start; offset < first_round - 2; offset += 2) length += code[offset] != EXTENDED_ARG;
+    while (length > 0 && (at -= 2) >= first_round) length -= code[at] != EXTENDED_ARG;
+    while (code[begin] == EXTENDED_ARG) begin += 2;
+    if (length || code[at] != code[begin] || code[at + 1] != code[begin + 1]) return -1;
+    while (code[at - 2] == EXTENDED_ARG) at -= 2;
+    return at;
+}
+
+/* Adds the `while` within a range of bytecode of one line. `function->silent` has room for one range more. */
+void code_loops_add(python_function *function, const unsigned char *code, code_range range, int line) {
+    int first_round = -1, last_jump = -1;
+    reader at = reader_of(code, range.start);
+    while (at.offset + 2 < range.end) {
+        if (!jumps_back_on_test(next_opcode(&at))) continue;
+        int target = at.offset + 2 - 2 * at.argument;
+        if (target > range.start) first_round = target, last_jump = at.offset;
+    }
+    int begin = last_jump < 0 ? -1 : second_test(code, range.start, first_round, last_jump);
+    if (begin < 0) return;
+    function->loops[function->loop_count++] = (code_loop){begin, begin + 2, line, false, true};
+    function->silent[function->silent_count++] = (code_range){first_round, first_round + 2};
+}
+
+#endif

@@ -129,17 +129,29 @@ static int profile_hook(PyObject *self, PyFrameObject *frame, int what, PyObject
     return failed;
 }
 
+/* Line events come from a frame that does not decline them, opcode events from one that asks for them: a function with a `while`
+   on one line. 0, or -1 with an exception set. */
+static int ask_for_events(PyFrameObject *frame, const cyp_function *function) {
+    if (!function->line_count) return PyObject_SetAttrString((PyObject *)frame, "f_trace_lines", Py_False);
+    if (!((const python_function *)function)->loop_count) return 0;
+    return PyObject_SetAttrString((PyObject *)frame, "f_trace_opcodes", Py_True);
+}
+
+static bool begins_test(PyFrameObject *frame, const cyp_function *function) {
+    return code_loops_at((const python_function *)function, PyFrame_GetLasti(frame)) != NULL;
+}
+
 static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *arg) {
     (void)self, (void)arg;
     regain_hook();
-    if (!threads_listening() || (what != PyTrace_CALL && what != PyTrace_LINE)) return 0;
+    if (!threads_listening() || (what != PyTrace_CALL && what != PyTrace_LINE && what != PyTrace_OPCODE)) return 0;
     PyCodeObject *code = PyFrame_GetCode(frame);
     const cyp_function *function = function_of_frame(frame, code);
     int failed = !function && PyErr_Occurred();
-    if (function && what == PyTrace_LINE)
+    if (function && what == PyTrace_CALL)
+        failed = ask_for_events(frame, function);
+    else if (function && (what == PyTrace_LINE || begins_test(frame, function)))
         frames_line(function, frame, PyFrame_GetLineNumber(frame));
-    else if (function && !function->line_count)
-        failed = PyObject_SetAttrString((PyObject *)frame, "f_trace_lines", Py_False);
     Py_DECREF(code);
     return failed && !functions_forgive_memory() ? -1 : 0;
 }

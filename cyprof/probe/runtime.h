@@ -219,7 +219,8 @@ void callables_attach_module(const void *address);
 /* A stretch of bytecode, in bytes. */
 typedef struct { int start, end; } code_range;
 
-/* A loop on one line: where its rounds begin, and the end of its last jump back there. */
+/* A loop on one line: where its rounds begin, and the end of its last jump back there. On 3.11, a `while`: where its test behind
+   the rounds begins, and two bytes more. */
 typedef struct {
     int start, end, line;
     bool expression;                /* while they are looked for: of a comprehension */
@@ -231,7 +232,7 @@ typedef struct {
     cyp_function base;
     code_range *silent;             /* where a line event is no hit */
     int silent_count;
-    code_loop *loops;               /* on one line each, for Python 3.12 and later */
+    code_loop *loops;               /* on one line each */
     int loop_count;
 } python_function;
 

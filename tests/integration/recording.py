@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = Path(__file__).parent / "programs"
-_HITS = re.compile(r"# hits (\d+)(?:, on 3\.11 (\d+))?")
+_HITS = re.compile(r"# hits (\d+)")
 
 
 class Recording:
@@ -89,7 +89,6 @@ def _cyprof(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[s
 
 
 def expected_hits(name: str) -> dict[tuple[str, int], int]:
-    """What the comments "hits N" and "hits N, on 3.11 M" of a source say."""
+    """What the comments "hits N" of a source say."""
     lines = (PROGRAMS / name).read_text().splitlines()
-    found = {(name, number): match for number, line in enumerate(lines, 1) if (match := _HITS.search(line))}
-    return {place: int(match[2] if match[2] and sys.version_info < (3, 12) else match[1]) for place, match in found.items()}
+    return {(name, number): int(match[1]) for number, line in enumerate(lines, 1) if (match := _HITS.search(line))}

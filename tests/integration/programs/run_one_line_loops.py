@@ -26,7 +26,22 @@ def rounds_on_one_line(n):
         while True: n = 6 // n - 6  # hits 2
     except ZeroDivisionError:  # hits 1
         n = 4  # hits 1
-    while n: n = [m for m in (n - 1,) if True][0]  # hits 5, on 3.11 4
+    while n: n = [m for m in (n - 1,) if True][0]  # hits 5
+    return n  # hits 1
+
+
+def whiles_on_one_line(n, nothing=None):
+    while n > 1 and n < 5: n += 1  # hits 4
+    while n > 9 or n: n -= 1  # hits 6
+    while n: return n  # hits 1
+    while nothing is None: nothing = 3  # hits 2
+    while nothing is not None: nothing = nothing.bit_length() or None; break  # hits 1
+    while not n: n = n + 1  # hits 2
+    while (n := n + 1) < 5: continue  # hits 4
+    while n: n = 0 if sum([x for x in range(3) if x]) == 3 else n  # hits 2
+    while n + n < n + 2: n += 1  # hits 3
+    while n > 9: n = 1  # hits 1
+    while n < 300: n = (n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n)[0] + 100  # hits 4
     return n  # hits 1
 
 
@@ -47,5 +62,6 @@ def big(items):
 
 loops_on_one_line(range(10))
 rounds_on_one_line(1)
+whiles_on_one_line(2)
 asyncio.run(awaiting_on_one_line(3))
 big(range(10))
