@@ -159,15 +159,18 @@ def page():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4
 def f(n): return fast.work(n)
-end = time.monotonic() + float(sys.argv[1])
-sizes = []
-while time.monotonic() < end:
+begin, lasting = time.monotonic(), float(sys.argv[1])
+quarter = most = rounds = 0
+while time.monotonic() < begin + lasting:
     for _ in range(200): f(1000)
     thread = threading.Thread(target=f, args=(1000,))
     thread.start()
     thread.join()
-    sizes.append(page())
-print(sizes[len(sizes) // 4], max(sizes), len(sizes))
+    rounds += 1
+    most = max(most, page())
+    if not quarter and time.monotonic() > begin + lasting / 4:
+        quarter = most
+print(quarter, most, rounds)
 """
 
 
