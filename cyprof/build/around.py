@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cyprof.build import loose
+from cyprof.build import loose, reasons
 from cyprof.build.cache import Cache, cannot_write
 from cyprof.build.modules import Source
 from cyprof.build.overlay import Overlay
@@ -39,12 +39,14 @@ def build_sources(
 ) -> tuple[Overlay, list[BuiltProject]]:
     """Builds loose sources. Where one cannot be built by itself and lies in a project, that project is built by its own build
     system; the overlay holds what was built loose. Raises BuildError."""
+    projects = [] if probes.stock else _projects_known(sources, probes, progress)
+    rest = without(sources, projects)
     try:
-        return loose.build(sources, probes, progress, search_path), []
+        return loose.build(rest, probes, progress, search_path), projects
     except BuildError as error:
         if probes.stock or isinstance(error, CacheError):
             raise  # Cython's own tracing is put into loose modules only, and without a cache no project can be built either
-        projects = _by_their_projects(sources, probes, progress, error)
+        projects = [*projects, *_projects_of(rest, probes, progress, error)]
     return loose.build(without(sources, projects), probes, progress, search_path), projects
 
 
@@ -53,27 +55,54 @@ def without(sources: Sequence[Source], projects: Sequence[BuiltProject]) -> list
     return [source for source in sources if not any(source.module in project.modules for project in projects)]
 
 
-def _by_their_projects(
-    sources: Sequence[Source], probes: ProbeOptions, progress: Progress, error: BuildError
-) -> list[BuiltProject]:
-    """The projects around `sources`, which cannot be built loose for the reason `error`; raises it when there are none."""
-    folders = dict.fromkeys(folder for source in sources if (folder := _project_around(source.path.parent)) is not None)
+def _projects_known(sources: Sequence[Source], probes: ProbeOptions, progress: Progress) -> list[BuiltProject]:
+    """The projects around sources that an earlier run could not build loose."""
     built = []
-    for folder in folders:
-        progress(f"{error.message.splitlines()[0]} The build system of {folder} is asked to do it.")
+    cache = Cache.open()
+    for folder, inside in _by_project(sources).items():
+        reason = reasons.recall(cache, folder, inside)
+        if reason is not None:
+            try:
+                built.append(_build_for(folder, reason, probes, progress))
+            except BuildError:
+                reasons.forget(cache, folder)  # what fails now is told when all has been tried anew
+    return built
+
+
+def _projects_of(sources: Sequence[Source], probes: ProbeOptions, progress: Progress, error: BuildError) -> list[BuiltProject]:
+    """The projects around `sources`, which cannot be built loose for the reason `error`; raises it when there are none."""
+    reason = error.message.splitlines()[0]
+    built = []
+    for folder, inside in _by_project(sources).items():
+        progress(f"{reason} The build system of {folder} is asked to do it.")
         try:
-            project = build_named(str(folder), probes, progress)
+            built.append(_build_for(folder, reason, probes, progress))
         except BuildError as second:
             hint = f"{error.hint}\nThe build of its project failed as well: {second.message}\n{second.hint}"
             raise BuildError(error.message, hint, second.log or error.log) from second
-        project.notes.append(
-            f"The modules of {folder} were built by its own build system, since they cannot be built one by one:"
-            f" {error.message.splitlines()[0]}"
-        )
-        built.append(project)
+        reasons.remember(Cache.open(), folder, inside, reason)
     if not built:
         raise error
     return built
+
+
+def _build_for(folder: Path, reason: str, probes: ProbeOptions, progress: Progress) -> BuiltProject:
+    project = build_named(str(folder), probes, progress)
+    project.notes.append(
+        f"The modules of {folder} were built by its own build system, since they cannot be built one by one: {reason}"
+    )
+    return project
+
+
+def _by_project(sources: Sequence[Source]) -> dict[Path, list[Source]]:
+    """The sources that lie in projects, by the folder of their project."""
+    around = {folder: _project_around(folder) for folder in dict.fromkeys(source.path.parent for source in sources)}
+    found: dict[Path, list[Source]] = {}
+    for source in sources:
+        project = around[source.path.parent]
+        if project is not None:
+            found.setdefault(project, []).append(source)
+    return found
 
 
 def _project_around(folder: Path) -> Path | None:

@@ -237,6 +237,23 @@ def test_a_project_builds_what_cannot_be_built_loose(tmp_path: Path, cache: Path
     assert calls(profile, "toy.kernel") == {"twice": 1}
     assert cyprof(tmp_path, "stats", "run.cyprof").out.count("built by its own build system") == 1
 
+    def failed_logs() -> int:
+        """How many loose builds have failed since it was asked last."""
+        return sum(path.unlink() is None for path in cache.glob("logs/toy.kernel-*.log"))
+
+    assert failed_logs()
+
+    _, profile = recorded(tmp_path, cache, "main.py", PYTHONPATH=on_path(checkout))
+    assert calls(profile, "toy.kernel") == {"twice": 1}
+    assert not failed_logs()  # it is known that it fails, and not tried again
+    assert cyprof(tmp_path, "stats", "run.cyprof").out.count("built by its own build system") == 1
+
+    kernel = checkout / "toy" / "kernel.pyx"
+    kernel.write_text(kernel.read_text() + "\n")
+    _, profile = recorded(tmp_path, cache, "main.py", PYTHONPATH=on_path(checkout))
+    assert calls(profile, "toy.kernel") == {"twice": 1}
+    assert failed_logs()  # the source has changed, and may do by itself now
+
 
 def test_a_project_builds_what_the_running_program_names(tmp_path: Path, cache: Path) -> None:
     checkout = write(tmp_path / "checkout", WITH_HEADER)
