@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import defaultdict
 from pathlib import PurePath
 
@@ -159,7 +160,7 @@ def unseen_nodes(profile: Profile) -> list[Node]:
                 tooltip=visible(f"{unseen.module}: {unseen.reason}. {unseen.hint}".strip()),
                 total=time_text(spent),
                 own=f"{share_text(unseen.share)} of the run",
-                hot_line=shorten(visible(unseen.reason), 60),
+                hot_line=textwrap.shorten(visible(unseen.reason), 60, placeholder=" …"),
                 total_ns=spent,
             )
         )

@@ -80,7 +80,7 @@ def _node(name: str, row: Row) -> Node:
         place=place_text(function, recursive=False) if function else "",
         total=change_text(*totals),
         own=f"self {self_text(row)}",
-        calls=f"{calls_text(row)} {'call' if calls_text(row) == '1' else 'calls'}" if function else kind_of(row),
+        calls=_calls(row) if function else kind_of(row),
         hot_line=f"{verdict_text(row)}{ratio}" if changed else "",
         change=row.verdict,
         size=1 if changed else 0,
@@ -88,6 +88,13 @@ def _node(name: str, row: Row) -> Node:
         self_ns=max(sizes),
         total_ns=max((side.total_ns for side in (row.before, row.after) if side), default=0),
     )
+
+
+def _calls(row: Row) -> str:
+    """Calls on both sides, or on the one that has the function: its box says new or gone."""
+    one = row.after or row.before
+    calls = calls_text(row) if one is None or (row.before and row.after) else f"{one.calls:,}"
+    return f"{calls} {'call' if calls == '1' else 'calls'}"
 
 
 def _clusters(found: Comparison) -> tuple[Cluster, ...]:
