@@ -49,7 +49,7 @@ class Block:
 
 def pages() -> list[Path]:
     """The README and every page of docs/, and no file that Sphinx has built."""
-    return [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)]
+    return [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)]
 
 
 def name_of(page: Path) -> str:
