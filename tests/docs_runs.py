@@ -1,7 +1,7 @@
 """How the commands of README.md, examples/README.md and docs/ are run: as they stand there, with smaller amounts behind them.
 
-Commands of a block are run page by page, from top to bottom. What stands in running text is run once, unless a block or a target
-of the Makefile that is run has it already.
+Commands of a block are run page by page, from top to bottom. What stands in running text is run once, unless a block has it, or
+a target of the Makefile that is run.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ AMOUNTS = {
     "python benchmarks/demo_overhead.py": "1",
     "python benchmarks/diff_rates.py": "1 1",
     "python benchmarks/export_time.py": "1000",
-    "python benchmarks/package_suites.py": "frozenlist --keep $VENV/..",
-    "python benchmarks/packages.py": "cymem --keep $VENV/..",
+    "python benchmarks/package_suites.py": "frozenlist --keep $WORK",
+    "python benchmarks/packages.py": "cymem --keep $WORK",
     "python benchmarks/pressure.py": "recursion",
 }
 """What is put behind a command that would otherwise take minutes: the least that it can be asked for."""
@@ -79,8 +79,9 @@ def _view(text: str, folder: Path, tools: dict[str, str]) -> Done:
     """The browser of `tools` writes down the address that it is asked to show."""
     address = folder / "address"
     address.unlink(missing_ok=True)
+    words = ["bash", "-c", f"exec {text}"]
     viewer = subprocess.Popen(
-        ["bash", "-c", f"exec {text}"], cwd=folder, env=environ(**tools), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        words, cwd=folder, env=environ(**tools), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     try:
         while viewer.poll() is None and not (address.is_file() and address.read_text().endswith("\n")):

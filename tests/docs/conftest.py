@@ -32,9 +32,9 @@ FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf"
 
 @pytest.fixture(scope="session")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A virtual environment as a user has it, which begins with all that the tests' own holds: `pip` finds it there and installs
-    beside it, `make` takes it for up to date. Pages share a cache; compilers do not optimise; a browser writes down what it
-    is asked to show."""
+    """A virtual environment as a user has it (VENV, in the folder WORK), in which all that the tests' own holds is there: `pip`
+    installs beside that, `make` takes it for up to date. Pages share a cache; compilers do not optimise; a browser writes down
+    what it is asked to show."""
     root = tmp_path_factory.getbasetemp()
     root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
     (root / "docs-cache").mkdir(mode=0o700, exist_ok=True)
@@ -50,7 +50,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     places = [str(venv / "bin"), str(Path(sys.executable).parent), os.environ["PATH"], FLAMEGRAPH]
     return {
         "PATH": os.pathsep.join(places), "CYPROF_CACHE_DIR": str(root / "docs-cache"), "COLUMNS": "120", "CFLAGS": "-O0",
-        "VENV": str(venv), "BROWSER": str(venv / "bin" / "browser"), "PIP_DISABLE_PIP_VERSION_CHECK": "1", **MPI,
+        "VENV": str(venv), "BROWSER": str(venv / "bin" / "browser"), "WORK": str(venv.parent), **MPI,
     }  # fmt: skip
 
 
