@@ -20,7 +20,7 @@ SMALLER = {
 SCRIPTS = {
     "cyprof": "#!{python}\nimport sys\nfrom cyprof.cli import main\nsys.exit(main())\n",
     "pip": '#!/bin/sh\nexec "{python}" -m pip "$@"\n',
-    "browser": '#!/bin/sh\necho "$1" > address\n',
+    "browser": '#!/bin/sh\nprintf %s "$1" > address.part\nmv address.part address\n',
 }
 MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_support import Done, run
 from docs_blocks import DOCS, PROGRAMS, ROOT, Command, blocks, commands, is_whole, mentions, name_of, pages, pattern
-from docs_runs import IN_CHECKOUT, NOT_RUN, STEPS, perform, to_run
+from docs_runs import AMOUNTS, IN_CHECKOUT, NOT_RUN, STEPS, perform, to_run
 
 from cyprof.cli.main import COMMANDS
 
@@ -69,7 +69,7 @@ def test_what_is_not_run_is_still_shown_and_what_ci_runs_is_a_step_of_it() -> No
     shown = {command.text for page in pages() for command in commands(page)} | {
         one for page in pages() for one in mentions(page)
     }
-    assert not {*STEPS, *NOT_RUN} - shown
+    assert not {*STEPS, *NOT_RUN, *AMOUNTS} - shown
     steps = (ROOT / ".ci" / "run").read_text().splitlines()
     assert not set(STEPS) - set(steps)
     assert "cyprof graph examples/train_mnist.py -o graph.png" in (ROOT / "tests" / "image_check.sh").read_text()
