@@ -15,8 +15,11 @@ from docs_blocks import DOCS, ROOT
 SMALLER = {
     "train_mnist.py": {"default=2, help": "default=1, help", "default=100,": "default=500,", "default=1000,": "default=30,"},
     "relu_derivative.py": {"3072 *": "16 *"},
+    "relu_kernels.pyx": {"args = -O3": "args = -O0"},
+    "mnist_trainer/adam.pyx": {"args = -O3": "args = -O0"},
+    "mnist_trainer/relu.pyx": {"args = -O3": "args = -O0"},
 }
-"""What is put into the examples for the tests: less to compute, and the same calls."""
+"""What is put into the examples for the tests: less to compute and to compile, and the same calls."""
 SCRIPTS = {
     "cyprof": "#!{python}\nimport sys\nfrom cyprof.cli import main\nsys.exit(main())\n",
     "pip": '#!/bin/sh\nexec "{python}" -m pip "$@"\n',
