@@ -52,7 +52,7 @@ def running_text() -> list[str]:
     """The commands that stand in running text alone, each once."""
     found = list(dict.fromkeys(mention for page in pages() for mention in mentions(page)))
     ran = [command.text for page in pages() for command in to_run(page)] + [*STEPS, *NOT_RUN]
-    recipes = [part for command in {*found, *ran} for part in recipe(command)]
+    recipes = [part for command in {*found, *ran}.difference(NOT_RUN) for part in recipe(command)]
     words = [text.split() for text in (*ran, *recipes)]
     return [text for text in found if not any(text.split() == other[: len(text.split())] for other in words)]
 
