@@ -23,6 +23,8 @@ NOT_RUN = {
 }
 """Commands that no test runs, and why."""
 AMOUNTS = {
+    'cyprof diff "examples/train_mnist.py --stage cdef" "examples/train_mnist.py --stage adam" --runs 5': "--runs 1",
+    'cyprof diff "examples/train_mnist.py --stage python" "examples/train_mnist.py --stage cython" --runs 5': "--runs 1",
     "make bench": "BENCH_ROUNDS=1",
     "make fuzz": "FUZZ_SECONDS=1",
     "make sanitize": "SANITIZE_ARGS=run_recursion.py",
