@@ -33,20 +33,22 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy cyprof
 
+# BENCH_ROUNDS=1 is quick, and tells little.
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/probe_cost.py
-	$(BIN)/python benchmarks/three_shares.py
-	$(BIN)/python benchmarks/line_cost.py
+	$(BIN)/python benchmarks/probe_cost.py $(BENCH_ROUNDS)
+	$(BIN)/python benchmarks/three_shares.py $(BENCH_ROUNDS)
+	$(BIN)/python benchmarks/line_cost.py $(BENCH_ROUNDS)
 
-# The runtime under AddressSanitizer and UndefinedBehaviorSanitizer, then under ThreadSanitizer.
+# The runtime under AddressSanitizer and UndefinedBehaviorSanitizer, then under ThreadSanitizer. SANITIZE_ARGS names some programs.
 sanitize: $(VENV)/.installed
-	$(BIN)/python tests/sanitize.py address
-	-$(BIN)/python tests/sanitize.py thread
+	$(BIN)/python tests/sanitize.py address $(SANITIZE_ARGS)
+	-$(BIN)/python tests/sanitize.py thread $(SANITIZE_ARGS)
 
 # Files that do harm are looked for, FUZZ_SECONDS for each kind; needs a Python that atheris has a wheel for.
 FUZZ_SECONDS ?= 60
 fuzz: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet atheris
+	mkdir -p build
 	set -e; for kind in prof cyprof values; do \
 	    PYTHONPATH=tests $(BIN)/python -m fuzz $$kind -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -artifact_prefix=build/; done
 

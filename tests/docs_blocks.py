@@ -1,4 +1,4 @@
-"""The commands that README.md and the pages of docs/ show, read from their sources.
+"""The commands that README.md, examples/README.md and the pages of docs/ show, read from their sources.
 
 A block that begins with three backticks and `console` holds commands, each on a line with `$ ` before it, and what they print.
 A comment before a block, `% exit: 4`, gives the code that its last command ends with, in place of 0. Commands also stand in
@@ -48,8 +48,9 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """The README and every page of docs/, and no file that Sphinx has built."""
-    return [ROOT / "README.md", *sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)]
+    """Both READMEs and every page of docs/, and no file that Sphinx has built."""
+    built = DOCS / "_build"
+    return [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(set(DOCS.rglob("*.md")) - set(built.rglob("*")))]
 
 
 def name_of(page: Path) -> str:

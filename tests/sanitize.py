@@ -1,11 +1,11 @@
 """Runs programs with the C runtime built for a sanitizer, and fails on what that finds in it.
 
-    python tests/sanitize.py address|thread
+    python tests/sanitize.py address|thread [PROGRAM ...]
 
 `address` is AddressSanitizer with UndefinedBehaviorSanitizer: every bad access and undefined operation counts, a leak
 counts when the runtime itself made the allocation (the interpreter keeps a good deal to its end). `thread` is
 ThreadSanitizer: a race counts when a frame of the runtime is part of it. Needs gcc with its sanitizers. Modules are built
-beforehand, without them.
+beforehand, without them. A PROGRAM is sanitize_program.py or one of tests/integration/programs; without one, CHOSEN.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,7 +25,7 @@ FLAGS = {"address": "-fsanitize=address,undefined", "thread": "-fsanitize=thread
 LIBRARIES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
 OURS = re.compile(r"^\s+#\d+ .*cyprof/probe/\w+\.[ch]:\d+", re.M)
 WAYS = (("--clock", "auto"), ("--lines", "--clock", "exact"))
-CHOSEN = ("run_flows.py", "run_kinds.py", "run_recursion.py", "run_shares.py")
+CHOSEN = ("sanitize_program.py", "run_flows.py", "run_kinds.py", "run_recursion.py", "run_shares.py")
 
 
 def build(kind: str, place: Path) -> None:
@@ -73,26 +74,21 @@ def findings(kind: str, logs: Path) -> list[str]:
     return found
 
 
-def programs(folder: Path) -> list[tuple[str, ...]]:
-    """The programs, copied into a folder, each with its arguments."""
-    shutil.copytree(PROGRAMS, folder)
-    shutil.copy(ROOT / "tests" / "sanitize_program.py", folder)
-    return [("sanitize_program.py", "1"), *((name,) for name in CHOSEN)]
-
-
-def main(kind: str) -> int:
+def main(kind: str, names: Sequence[str]) -> int:
     """Prints what was found and returns the exit code."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, place, logs = Path(scratch) / "programs", Path(scratch) / "cyprof", Path(scratch) / "logs" / "report"
         logs.parent.mkdir()
+        shutil.copytree(PROGRAMS, folder)
+        shutil.copy(ROOT / "tests" / "sanitize_program.py", folder)
         build(kind, place)
         environ = {**os.environ, "PYTHONPATH": str(place), "CYPROF_CACHE_DIR": str(Path(scratch) / "cache")}
         # Without the sanitizer's library that runtime cannot be loaded: the first time, which builds, it is the usual one.
         plain = {**os.environ, "CYPROF_CACHE_DIR": environ["CYPROF_CACHE_DIR"]}
         failed = []
-        for name, *args in programs(folder):
+        for name in names:
             for way in WAYS:
-                command = [sys.executable, "-m", "cyprof", "run", name, "-o", "run.cyprof", *way, "--", *args]
+                command = [sys.executable, "-m", "cyprof", "run", name, "-o", "run.cyprof", *way]
                 codes = [subprocess.run(command, cwd=folder, env=plain, capture_output=True, check=False).returncode]
                 done = subprocess.run(
                     command, cwd=folder, env=environ | environment(kind, logs), capture_output=True, text=True, check=False
@@ -107,4 +103,4 @@ def main(kind: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:] or CHOSEN))

@@ -9,7 +9,7 @@ import threading
 
 import loops
 
-rounds = int(sys.argv[1])
+rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 
 
 def count(n):

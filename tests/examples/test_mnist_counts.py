@@ -7,6 +7,7 @@ into compiled Cython, so those functions are wrapped.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("trainer")
 
+README = Path(__file__).resolve().parents[2] / "examples" / "README.md"
 TRAIN, TEST, BATCH, EPOCHS = 250, 130, 50, 3
 U = 5 * EPOCHS
 V = 3 * EPOCHS
@@ -112,6 +114,20 @@ def test_counts_follow_the_formulas(trainer: Path, monkeypatch: pytest.MonkeyPat
     )
     counts += inner
     assert {name: counts[name] for name in EXPECTED} == EXPECTED
+
+
+def test_the_table_of_the_readme_holds_these_formulas() -> None:
+    rows = re.findall(r"^\| `([\w.]+)`.* \| ([\dFU+ /]+) \| ([\d,/ ]+) \|$", README.read_text(), re.MULTILINE)
+    assert len(rows) == 13
+    for name, formulas, defaults in rows:
+        for formula, default in zip(formulas.split(" / "), defaults.split(" / "), strict=True):
+            assert value(formula, U=80, F=100) == int(default.replace(",", "")), name
+        assert value(formulas.split(" / ")[0], U=U, F=F) == next(EXPECTED[key] for key in EXPECTED if key.endswith(name))
+
+
+def value(formula: str, **numbers: int) -> int:
+    """Of `3F + 6U` for some F and U."""
+    return sum(int(factor or 1) * numbers[name] for factor, name in re.findall(r"(\d*)([FU])", formula))
 
 
 def test_compiled_parts_are_cython() -> None:

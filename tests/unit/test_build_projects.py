@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import zipfile
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cyprof.build.cache import Cache
+from cyprof.build.project import shim
 from cyprof.build.project.find import find_project
 from cyprof.build.project.places import Places
 from cyprof.build.project.requirements import read_build_system, settle
@@ -139,3 +142,17 @@ def test_settings_are_remembered(tmp_path: Path) -> None:
 def test_what_names_no_project(text: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         find_project(text, Cache.open(tmp_path / "cache"), lambda _: None)
+
+
+@pytest.mark.parametrize("way", ["stand-ins", "real/../stand-ins"])
+def test_a_compilers_stand_in_never_finds_itself(way: str, tmp_path: Path) -> None:
+    """Not where the cache's folder was given with `..` in it, either."""
+    text = Path(shim.__file__).read_text()
+    write(tmp_path, {"stand-ins/gcc": f"#!{sys.executable} -IS\n{text}", "real/gcc": '#!/bin/sh\necho "$@"\n'})
+    for folder in ("stand-ins", "real"):
+        (tmp_path / folder / "gcc").chmod(0o755)
+    path = f"{tmp_path}/{way}:{tmp_path}/real:/bin"
+    done = subprocess.run(
+        [f"{tmp_path}/{way}/gcc", "-s", "a.o"], env={"PATH": path}, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("a.o\n", 0)

@@ -28,7 +28,8 @@ def main() -> None:
         for word in words:
             if word.endswith(_C_SUFFIXES) and not word.startswith("-"):
                 _check(word)
-    path = os.environ.get("PATH", "").split(os.pathsep)
+    # Written alike: with `..` in its own folder's name it would find itself for ever.
+    path = [os.path.abspath(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
     for folder in path[path.index(own) + 1 if own in path else 0 :]:
         program = os.path.join(folder, name)
         if folder != own and os.path.isfile(program) and os.access(program, os.X_OK):
