@@ -15,7 +15,7 @@ from .statements import Statements, mark_line
 
 def install(statements: Statements) -> None:
     """Patches the loop nodes of Cython in this process."""
-    from Cython.Compiler import Nodes
+    from Cython.Compiler import Nodes, UtilNodes
 
     def loop(cls: Any, parts: Callable[[Any], dict[str, Any]], first: bool = False) -> None:
         def patch(original: Any, node: Any, code: Any) -> None:
@@ -23,7 +23,7 @@ def install(statements: Statements) -> None:
                 if not counts:
                     original(node, code)
                     return
-                mark_line(code, node.pos, first)
+                mark_line(code, node.pos, first and not getattr(node, "cyprof_reached", False))
                 with replaced(node, **parts(node)):
                     original(node, code)
 
@@ -31,6 +31,22 @@ def install(statements: Statements) -> None:
 
     for cls in (Nodes._ForInStatNode, Nodes.ForFromStatNode):
         loop(cls, lambda node: {"body": _Body(node.body, node.pos)}, first=True)
+
+    def bound(original: Any, node: Any, code: Any) -> None:
+        """A bound of a `range` that Python computes, which Cython does before the loop."""
+        below = node.body
+        while isinstance(below, UtilNodes.LetNode):
+            below = below.body
+        if not isinstance(below, (Nodes._ForInStatNode, Nodes.ForFromStatNode)):
+            original(node, code)
+            return
+        with statements.opened(below, code) as counts:
+            if counts and not getattr(below, "cyprof_reached", False):
+                mark_line(code, below.pos, True)
+                below.cyprof_reached = True
+            original(node, code)
+
+    wrap_method(UtilNodes.LetNode, "setup_temp_expr", bound)
     loop(Nodes.ParallelRangeNode, lambda node: {"body": _counted(node), "else_clause": _last_test(node)})
     loop(Nodes.WhileStatNode, _while)
 

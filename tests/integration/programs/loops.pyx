@@ -175,3 +175,9 @@ def through_what_raises():
 def fetching_raises(items):
     for x in (c_function(item) for item in items):  # hits 2
         x += 1  # hits 1
+
+
+def a_bound_raises(n):
+    cdef int i
+    for i in range(len(n)):  # hits 1
+        c_function(1)  # hits 0
