@@ -96,7 +96,7 @@ def _build_for(folder: Path, reason: str, probes: ProbeOptions, progress: Progre
 
 def _by_project(sources: Sequence[Source]) -> dict[Path, list[Source]]:
     """The sources that lie in projects, by the folder of their project."""
-    around = {folder: _project_around(folder) for folder in dict.fromkeys(source.path.parent for source in sources)}
+    around = {folder: project_around(folder) for folder in dict.fromkeys(source.path.parent for source in sources)}
     found: dict[Path, list[Source]] = {}
     for source in sources:
         project = around[source.path.parent]
@@ -105,7 +105,7 @@ def _by_project(sources: Sequence[Source]) -> dict[Path, list[Source]]:
     return found
 
 
-def _project_around(folder: Path) -> Path | None:
+def project_around(folder: Path) -> Path | None:
     """The nearest folder from `folder` upwards with a project whose build system knows of Cython, None without one."""
     for place in (folder, *folder.parents):
         files = [place / name for name in _PROJECT_FILES if (place / name).is_file()]

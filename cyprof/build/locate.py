@@ -17,6 +17,13 @@ from importlib.machinery import EXTENSION_SUFFIXES, all_suffixes
 
 _IMPORTS_CYTHON = re.compile(rb"^[ \t]*(?:import\s+cython\b|from\s+cython(?:\.\w+)*\s+import\b)", re.MULTILINE)
 _ASKS_COMPILED = re.compile(rb"^[^#\n]*\bcompiled\b", re.MULTILINE)
+# What a module declares with the `cython` module (or its name after `as`, usually cy or C) only to have it compiled.
+_DECLARES = re.compile(
+    rb"^[^#\n]*(?:\bfrom\s+cython\s+import\b[^#\n]*[\s(,]|\bcython\.|^[ \t]*@\w+\.|:\s*\w+\.)"
+    rb"(?:cfunc|ccall|cclass|cimports|locals|returns|declare|exceptval|nogil|parallel|struct|union|typedef|fused_type"
+    rb"|u?(?:char|short|int|long|longlong)|float|double|longdouble|complex|bint|size_t|Py_ssize_t|p_\w+)\b",
+    re.MULTILINE,
+)
 _STDLIB = os.path.dirname(os.path.realpath(os.__file__))
 _LOADABLE = tuple(all_suffixes())
 _CYTHON_MARK = b"cython_runtime"  # the name of a module every extension from Cython makes for itself
@@ -104,7 +111,8 @@ class Folders:
 
 
 def is_pure_mode(path: str, has_pxd: bool) -> bool:
-    """Whether the .py at `path` is written to be compiled by Cython: has a .pxd of its own, or asks `cython.compiled`.
+    """Whether the .py at `path` is written to be compiled by Cython: has a .pxd of its own, or imports `cython` and declares
+    functions, classes or types with it, or asks `cython.compiled`.
 
     `has_pxd` does not count for an `__init__.py`: there the .pxd is what other modules cimport (numpy's is one).
     """
@@ -115,7 +123,7 @@ def is_pure_mode(path: str, has_pxd: bool) -> bool:
             text = file.read()
     except OSError:
         return False
-    return bool(_IMPORTS_CYTHON.search(text) and _ASKS_COMPILED.search(text))
+    return bool(_IMPORTS_CYTHON.search(text) and (_ASKS_COMPILED.search(text) or _DECLARES.search(text)))
 
 
 def _carries(path: str, mark: bytes) -> bool:

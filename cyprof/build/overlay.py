@@ -171,12 +171,9 @@ class _Loader(ExtensionFileLoader):
         real.submodule_search_locations = spec.submodule_search_locations
         module = super().create_module(real)
         module.__file__ = spec.origin
+        # Noted here: a method of ours around the module's body would stand in its tracebacks, and be where its warnings are.
+        _loaded[spec.name] = None
         return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Runs the module's body."""
-        _loaded[module.__name__] = None
-        super().exec_module(module)
 
     def is_package(self, fullname: str) -> bool:  # noqa: ARG002
         """Whether the module is a package's own."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..build.around import project_around
 from ..build.overlay import Overlay
 from ..cython.extension import is_cython
 from ..cython.report import ModuleReport
@@ -37,19 +39,30 @@ def unprobed_packages(profile: Profile, extensions: Sequence[tuple[str, str]]) -
         if function.language == "c":
             spent[function.module] += profile.tree.self_ns[node]
     packages: dict[str, list[str]] = defaultdict(list)
+    files: dict[str, Path] = {}
     for name, file in extensions:
         if name in spent and is_cython(Path(file)):
-            packages[name.partition(".")[0]].append(name)
+            package = name.partition(".")[0]
+            packages[package].append(name)
+            files[package] = Path(file)
     whole = max(1, sum(profile.tree.self_ns))
     return [
         Unseen(
             package,
             f"built without probes: {some(sorted(names))}; what its functions call is not seen",
-            f"See into it: --package {package}",
+            f"See into it: --package {_project_option(package, files[package])}",
             share=min(1.0, sum(spent[name] for name in names) / whole),
         )
         for package, names in sorted(packages.items())
     ]
+
+
+def _project_option(package: str, file: Path) -> str:
+    """What `--package` takes for the package of an extension: where it is not installed, the project that it lies in."""
+    from ..build.project.find import installed_distribution
+
+    folder = None if installed_distribution(package) else project_around(file.parent)
+    return package if folder is None else shlex.quote(f"{package}={folder}")
 
 
 def some(names: list[str]) -> str:

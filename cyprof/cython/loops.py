@@ -1,6 +1,7 @@
 """Line probes of loops: a `for` or `while` line counts its tests, one a round, and the last when no `break` leaves the loop.
 
-Where control comes back to the line of a loop without a new test, the line gets the time and no hit.
+A `for` line is reached at the beginning and after each round, so that it counts too where what it goes through raises. Where
+control comes back to the line of a loop without a new test, the line gets the time and no hit.
 """
 
 from __future__ import annotations
@@ -14,22 +15,38 @@ from .statements import Statements, mark_line
 
 def install(statements: Statements) -> None:
     """Patches the loop nodes of Cython in this process."""
-    from Cython.Compiler import Nodes
+    from Cython.Compiler import Nodes, UtilNodes
 
-    def loop(cls: Any, parts: Callable[[Any], dict[str, Any]]) -> None:
+    def loop(cls: Any, parts: Callable[[Any], dict[str, Any]], first: bool = False) -> None:
         def patch(original: Any, node: Any, code: Any) -> None:
             with statements.opened(node, code) as counts:
                 if not counts:
                     original(node, code)
                     return
-                mark_line(code, node.pos, False)
+                mark_line(code, node.pos, first and not getattr(node, "cyprof_reached", False))
                 with replaced(node, **parts(node)):
                     original(node, code)
 
         wrap_method(cls, "generate_execution_code", patch)
 
-    loop(Nodes._ForInStatNode, lambda node: {"body": _Body(node.body, node.pos), "else_clause": _last_test(node)})
-    loop(Nodes.ForFromStatNode, lambda node: {"body": _counted(node), "else_clause": _last_test(node)})
+    for cls in (Nodes._ForInStatNode, Nodes.ForFromStatNode):
+        loop(cls, lambda node: {"body": _Body(node.body, node.pos)}, first=True)
+
+    def bound(original: Any, node: Any, code: Any) -> None:
+        """A bound of a `range` that Python computes, which Cython does before the loop."""
+        below = node.body
+        while isinstance(below, UtilNodes.LetNode):
+            below = below.body
+        if not isinstance(below, (Nodes._ForInStatNode, Nodes.ForFromStatNode)):
+            original(node, code)
+            return
+        with statements.opened(below, code) as counts:
+            if counts and not getattr(below, "cyprof_reached", False):
+                mark_line(code, below.pos, True)
+                below.cyprof_reached = True
+            original(node, code)
+
+    wrap_method(UtilNodes.LetNode, "setup_temp_expr", bound)
     loop(Nodes.ParallelRangeNode, lambda node: {"body": _counted(node), "else_clause": _last_test(node)})
     loop(Nodes.WhileStatNode, _while)
 
@@ -57,7 +74,7 @@ def _while(node: Any) -> dict[str, Any]:
 
 
 class _Body(StandIn):
-    """Stands for the body of `for x in y`: after each round, `continue` included, time belongs to the `for` line again."""
+    """Stands for the body of a `for`: after each round, `continue` included, its line is reached again."""
 
     def __init__(self, body: Any, pos: Any) -> None:
         super().__init__(body)
@@ -65,13 +82,12 @@ class _Body(StandIn):
 
     def generate_execution_code(self, code: Any) -> None:
         """Writes the code."""
-        mark_line(code, self._loop_pos, True)
         outer = code.continue_label
         code.continue_label = code.new_label("round_end")
         self._node.generate_execution_code(code)
         code.put_label(code.continue_label)
         code.continue_label = outer
-        mark_line(code, self._loop_pos, False)
+        mark_line(code, self._loop_pos, True)
 
 
 class _Condition(StandIn):

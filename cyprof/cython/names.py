@@ -51,9 +51,21 @@ def _path(scope: Any) -> list[str]:
             parts.insert(0, str(getattr(scope, "class_name", scope.name)))
         elif getattr(scope, "is_closure_scope", False) or scope.is_local_scope:
             parts[:0] = [_function_of(scope), "<locals>"]
-        # Generator expressions and comprehensions have scopes of their own that name nothing.
-        scope = scope.outer_scope if getattr(scope, "parent_scope", None) is None else scope.parent_scope
+        scope = _around(scope)
     return parts
+
+
+def keep_enclosing(original: Any, node: Any, env: Any) -> Any:
+    """Patch of `PyClassDefNode.create_scope`. Cython sets the scope of a class in a class into what is around both."""
+    scope = original(node, env)
+    scope.cyprof_enclosing = env
+    return scope
+
+
+def _around(scope: Any) -> Any:
+    """The scope around `scope`. Generator expressions and comprehensions have scopes of their own that name nothing."""
+    enclosing = getattr(scope, "cyprof_enclosing", None) or getattr(scope, "parent_scope", None)
+    return scope.outer_scope if enclosing is None else enclosing
 
 
 def _function_of(scope: Any) -> str:

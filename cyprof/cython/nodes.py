@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Any
 
-from .names import qualified_name, source_path
+from .names import keep_enclosing, qualified_name, source_path
 from .report import ModuleReport
 
 _SWITCHED_OFF = {
@@ -48,6 +48,7 @@ class NodePatches:
         for cls in (Nodes.FuncDefNode, Nodes.GeneratorBodyDefNode):
             wrap_method(cls, "generate_function_definitions", self._function)
         wrap_method(Nodes.GeneratorDefNode, "__init__", self._generator)
+        wrap_method(Nodes.PyClassDefNode, "create_scope", keep_enclosing)
         wrap_method(ModuleNode.ModuleNode, "generate_filename_table", self._file_table)
         if not self._marked:
             return

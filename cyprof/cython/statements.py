@@ -109,6 +109,7 @@ class Statements:
             wrap_method(cls, "generate_evaluation_code", _call)
         wrap_method(Nodes.GeneratorBodyDefNode, "generate_function_definitions", self._generator)
         wrap_method(Nodes.OverrideCheckNode, "generate_execution_code", self._override_check)
+        wrap_method(Nodes.CFuncDefNode, "generate_execution_code", self._c_function)
         if _compiles_match():
             wrap_method(MatchCaseNodes.MatchNode, "refactor_cases", _remember_cases)
 
@@ -218,6 +219,18 @@ class Statements:
         """What hands the call on to an override stands on the first line, which is not reached by that."""
         with self._pushed(_Open(node, (0, 0), silent=True)):
             original(node, code)
+
+    def _c_function(self, original: Any, node: Any, code: Any) -> None:
+        """A `cdef` function is there before its module's body runs, which does not reach its first line."""
+        if node.overridable or not traces(code) or not has_file(node):
+            original(node, code)
+            return
+        file, line = place_of(code, node.pos)
+        code.mark_pos(node.pos, trace=False)
+        code.putln(f"/*cyprof: open {line} {file} block*/")
+        with self._pushed(_Open(node, (file, line), silent=True)):
+            original(node, code)
+        code.putln("/*cyprof: close*/")
 
     def _generator(self, original: Any, node: Any, env: Any, code: Any) -> None:
         """As with comprehensions, of generator expressions."""

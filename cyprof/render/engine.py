@@ -18,6 +18,10 @@ _INSTALL = (
     "or pygraphviz, whose wheel brings it."
 )
 
+# What a whole file of each format has at its beginning and at its end.
+_ENDS = {"json0": (b"{", b"}"), "svg": (b"<svg", b"</svg>"), "png": (b"\x89PNG", b"IEND"), "pdf": (b"%PDF-", b"%%EOF")}
+_HEAD, _TAIL = 4096, 64
+
 Draw = Callable[[str, str, bool], bytes]
 """(DOT text, format, whether positions are already in it) to the picture."""
 
@@ -67,7 +71,7 @@ def draw_with_dot(text: str, form: str, placed: bool) -> bytes:
         raise GraphvizError(_words(error.stderr, error.returncode)) from error
     except OSError as error:
         raise GraphvizError(f"dot cannot be started: {error.strerror or error}") from error
-    return picture
+    return _whole(picture, form)
 
 
 def draw_embedded(text: str, form: str, placed: bool) -> bytes:
@@ -81,7 +85,15 @@ def draw_embedded(text: str, form: str, placed: bool) -> bytes:
     errors = [line for line in done.stderr.decode(errors="replace").splitlines() if line.startswith("Error:")]
     if errors:
         raise GraphvizError("\n".join(errors))
-    return done.stdout
+    return _whole(done.stdout, form)
+
+
+def _whole(picture: bytes, form: str) -> bytes:
+    """The picture, if it is one. Raises GraphvizError for what a program wrote that ended well and drew nothing."""
+    begin, end = _ENDS[form]
+    if begin not in picture[:_HEAD] or end not in picture[-_TAIL:]:
+        raise GraphvizError(f"it ended without an error, but what it wrote is no whole {form}")
+    return picture
 
 
 def _words(stderr: bytes | str | None, code: int) -> str:

@@ -244,7 +244,8 @@ def _reason(function: Function, ran: bool, options: ViewOptions) -> tuple[str, s
         return "run without line data", "Lines of Python functions are recorded where the file is the program's own."
     return (
         "run, but built without line probes",
-        "Their lines were excluded when it was recorded, or they lie in a module that was not built for `cyprof lines`.",
+        "Their lines were excluded when it was recorded, or switched off by `@cython.linetrace(False)`, or they lie in a "
+        "module that was not built for `cyprof lines`.",
     )
 
 

@@ -268,6 +268,15 @@ def test_safe_path_of_the_environment(tmp_path: Path) -> None:
     assert ours == plain
 
 
+def test_the_body_of_a_module_has_no_frame_of_cyprofs_below_it(tmp_path: Path) -> None:
+    body = "import warnings\nwarnings.warn('old')\nraise ValueError('body')\n"
+    folder = write(tmp_path / "w", {"prog.py": "import fast\n", "fast.pyx": body})
+    ended = cyprof(folder, "run", "prog.py", "-o", str(tmp_path / "p.cyprof"), "--quiet")
+    assert ended.code == 1
+    assert re.search(r"<frozen importlib.*: UserWarning: old", ended.err) and "ValueError: body" in ended.err
+    assert "cyprof" not in ended.err
+
+
 def test_a_program_that_uses_cprofile(tmp_path: Path) -> None:
     text = "import cProfile\nprofiler = cProfile.Profile()\nprofiler.enable()\nsum([1])\nprofiler.disable()\nprint('fine')\n"
     folder = write(tmp_path, {"prog.py": text})

@@ -35,6 +35,7 @@ def flows(tmp_path_factory: pytest.TempPathFactory) -> Recording:
         ("Derived.size", "cpdef", 1),
         ("Plain.method", "def", 1),
         ("Plain.method.<locals>.<lambda>", "def", 1),
+        ("Plain.Nested.Deeper.deep", "def", 1),
         ("bound", "def", 1),
         ("make_scaler", "def", 1),
         ("make_scaler.<locals>.scale", "def", 4),

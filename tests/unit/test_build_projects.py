@@ -156,3 +156,9 @@ def test_a_compilers_stand_in_never_finds_itself(way: str, tmp_path: Path) -> No
         [f"{tmp_path}/{way}/gcc", "-s", "a.o"], env={"PATH": path}, capture_output=True, text=True, timeout=60
     )
     assert (done.stdout, done.returncode) == ("a.o\n", 0)
+
+
+def test_a_package_of_a_project_names_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"setup.py": "import Cython", "src/toypkg/__init__.py": ""})
+    monkeypatch.chdir(tmp_path / "src")
+    assert find_project("toypkg", Cache.open(tmp_path / "cache"), lambda _: None).source == tmp_path.resolve()

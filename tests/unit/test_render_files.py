@@ -133,12 +133,22 @@ def fake_dot(folder: Path, script: str) -> None:
     dot.chmod(0o755)
 
 
-def test_failing_dot_has_its_say_and_the_graph_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('echo "dot: graph is too large" >&2; exit 1', "graph is too large"),
+        ("exit 0", "what it wrote is no whole json0"),
+        ("echo '{\"bb\": '", "what it wrote is no whole json0"),
+    ],
+)
+def test_failing_dot_has_its_say_and_the_graph_is_kept(
+    script: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "bin").mkdir()
-    fake_dot(tmp_path / "bin", 'echo "dot: graph is too large" >&2; exit 1')
+    fake_dot(tmp_path / "bin", script)
     monkeypatch.setenv("CYPROF_GRAPHVIZ", "dot")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    with pytest.raises(RenderError, match="graph is too large") as error:
+    with pytest.raises(RenderError, match=words) as error:
         render.write(profiles.demo(), tmp_path / "g.svg", ViewOptions(), "graph")
     assert error.value.exit_code == 5
     assert str(tmp_path / "g.dot") in error.value.hint

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+from cyprof.build.around import project_around
 from cyprof.build.cache import Cache
 from cyprof.build.project.environment import network_failed, pip_complaint, run_pip
 from cyprof.errors import BuildError, UsageError
@@ -60,7 +61,7 @@ def find_project(text: str, cache: Cache, progress: Callable[[str], None]) -> Pr
     dist = installed_distribution(text)
     if dist is None:
         if place.is_dir():
-            return _checkout("", place)
+            return _checkout("", project_around(Path(os.path.realpath(place))) or place)
         raise UsageError(
             f"{text} is neither an installed distribution nor a folder.",
             f"Install it first ({sys.executable} -m pip install {text}), or name the folder of its sources.",

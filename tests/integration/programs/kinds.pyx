@@ -69,6 +69,11 @@ class Plain:
         add = lambda z: z + 1  # hits 2
         return add(2)  # hits 1
 
+    class Nested:
+        class Deeper:
+            def deep(self):
+                return 3  # hits 1
+
 
 @cython.profile(False)
 def unprofiled(x):
@@ -121,7 +126,7 @@ def main():
     assigned_below(Plain())
     decided(1)
     decided(1.5)
-    return (results, base.prop, Base.fixed(), Plain().method(), fused(1, []), fused(1.5, []), twice(1), twice(<double>2.0),
+    return (results, base.prop, Base.fixed(), Plain().method(), Plain.Nested.Deeper().deep(), fused(1, []), fused(1.5, []), twice(1), twice(<double>2.0),
             unprofiled(3.0), bound(1, 2, 3), factorial(6), base.size())
 
 

@@ -162,3 +162,22 @@ def never_entered(int n):
     else:
         n = 2  # hits 1
     return n, [i for i in ()]  # hits 1
+
+
+cdef int c_function(int n) except -1: return 1 // n  # hits 3
+
+
+def through_what_raises():
+    for x in c_function(0):  # hits 1
+        c_function(x)  # hits 0
+
+
+def fetching_raises(items):
+    for x in (c_function(item) for item in items):  # hits 2
+        x += 1  # hits 1
+
+
+def a_bound_raises(n):
+    cdef int i
+    for i in range(len(n)):  # hits 1
+        c_function(1)  # hits 0

@@ -30,3 +30,6 @@ sum(loops.generator(10))
 loops.several(1, 2)
 loops.element_beside_its_loop([1, 2, 3])
 loops.never_entered(1)
+for raising in (loops.through_what_raises, lambda: loops.fetching_raises([1, 0]), lambda: loops.a_bound_raises(1)):
+    with contextlib.suppress(ZeroDivisionError, TypeError):
+        raising()
