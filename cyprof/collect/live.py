@@ -9,7 +9,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +17,11 @@ from typing import Any, Literal, ParamSpec, Self, TypeVar
 
 from ..build import overlay as finder
 from ..build import spare
+from ..build.around import build_named
 from ..build.cache import kept_in_use
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
-from ..errors import BuildError, CollectError
+from ..errors import BuildError, CacheError, CollectError
 from .convert import Facts, now, to_profile
 from .part import read_part
 from .processes import limit_notes
@@ -51,6 +52,25 @@ def install(*, lines: bool = True, only: tuple[str, ...] = (), on_built: Callabl
     known = finder.current()
     overlay = known if known is not None and known.probes == chosen else Overlay({}, chosen)
     finder.install(overlay, build_missing=True, on_failure=_raise, on_built=on_built, spare=_spare)
+
+
+def build_packages(packages: Sequence[str]) -> None:
+    """Builds the projects that `packages` name, as NAME, NAME=PATH or PATH, with probes as `install` was told; what is imported
+    of them from then on has them. Takes as long as their compilers do. Raises BuildError and UsageError."""
+    overlay = finder.current()
+    assert overlay is not None
+    probes = ProbeOptions.from_json(overlay.probes)
+    for text in packages:
+        try:
+            project = build_named(text, probes, _silent)
+        except CacheError as error:
+            _spare(error.message)
+            project = build_named(text, probes, _silent)
+        overlay.add(project.overlay())
+
+
+def _silent(text: str) -> None:
+    """Progress nobody asked for."""
 
 
 def _spare(reason: str) -> str:
