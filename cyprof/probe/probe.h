@@ -38,7 +38,8 @@ enum {
     CYP_IMPORT_SYSTEM = 8,  /* entry into the import system, which is always sampled */
     CYP_ENDS_PROCESS = 16,  /* nothing of this process is left after it: os._exit, os.execv */
     CYP_TAKES_TOOL = 32,    /* sys.monitoring.use_tool_id */
-    CYP_NAMES_THREAD = 64   /* threading.Thread.name: a thread may have another name now */
+    CYP_NAMES_THREAD = 64,  /* threading.Thread.name: a thread may have another name now */
+    CYP_STARTS_THREAD = 128 /* _thread.start_new_thread */
 };
 
 /* cyp_thread.attention: why the quick path of a probe must not be taken. */

@@ -54,6 +54,7 @@ typedef struct thread_state {
     bool exact_allowed;
     bool muted;                     /* Python events are cyprof's own: it is asking a Python function something */
     Py_tracefunc next_profile;      /* the program's own profiler, to which events are handed on: on 3.11 all, later the first */
+    uint64_t next_profile_state;    /* the number of the Python thread state that it belongs to, on 3.11 */
     bool skips_return;              /* of Python 3.11: the next return of a C function is not handed on */
     int name_tries;
     unsigned news_seen;             /* thread_news when it last took notice of them */
@@ -89,6 +90,7 @@ typedef struct {
     bool lines_lost;                /* a tracer of the program's own has or took the place of ours (3.11); under the GIL */
     bool stack_switched;            /* a function was left that was not the current one */
     int memory_lost;                /* atomic, set by any thread: a call was not recorded for want of memory */
+    uint64_t worker_entries;        /* atomic, counted by any thread: how often one joined a team of OpenMP's */
     int paths_shared;               /* atomic, set by any thread: there were too many call paths to keep each apart */
 } recording_state;
 
@@ -261,6 +263,9 @@ void frames_enter(const cyp_function *function, bool resumed);
 void frames_leave(const cyp_function *function, bool raised);
 void frames_line(const cyp_function *function, PyFrameObject *frame, int line);
 int frames_enter_running(void);
+const cyp_function *frames_called_from_cython(PyObject *callable, PyObject *self);
+void frames_restart(void);              /* what is counted here begins anew */
+uint64_t frames_unseen(void);
 int frames_ask_for_lines(const cyp_function *function, PyObject *code);
 
 /* calibrate.c */

@@ -225,7 +225,7 @@ static void put_foot(writer *to, uint64_t end_ns, int state) {
         (long long)to->threads.count, (long long)(end_ns - recording.start_ns), (long long)(cpu_ns - recording.start_cpu_ns),
         (long long)recording.samples, process.pid, process.parent, (long long)process.started_ns, process.forked, state,
         (long long)recording.python_lost_ns, recording.stack_switched, recording.lines_lost,
-        CYP_LOAD(recording.memory_lost), CYP_LOAD(recording.paths_shared)};
+        CYP_LOAD(recording.memory_lost), CYP_LOAD(recording.paths_shared), (long long)frames_unseen()};
     put_text(to, process.name);
     put_numbers(to, values, sizeof values / sizeof *values);
 }

@@ -363,6 +363,7 @@ cyp_frame tree_enter_worker(cyp_frame owner, const cyp_function *function) {
     if (!thread || &thread->base == owner.thread) return frame;
     if (thread->base.node == &thread->root) thread->worker = true;
     ((thread_state *)owner.thread)->has_workers = true;
+    __atomic_fetch_add(&recording.worker_entries, 1, __ATOMIC_RELAXED);
     frame = (cyp_frame)CYP_FRAME(&thread->base, node_of_worker(thread, owner.node, function), thread->base.node);
     if (!frame.node) return frame;
     thread_lock_booking(thread);
