@@ -10,7 +10,6 @@ import secrets
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from .convert import Facts, now, to_profile
 from .live import PACKAGE, build_packages, install, own_files
 from .own import only_below
 from .processes import Leavings
+from .supported import calibrated, load_runtime
 from .unseen import some
 
 _FACTS = "facts"
@@ -73,7 +73,7 @@ class KeptRecording:
     def __init__(self, session: Session, place: str) -> None:
         self._session = session
         self._place = place
-        self._runtime = import_module("cyprof.probe._runtime")
+        self._runtime = load_runtime()
         self._folder = session.place / str(os.getpid())
 
     def prepare(self) -> None:
@@ -102,7 +102,7 @@ class KeptRecording:
             started=now(),
             clock=session.clock,
             with_lines=session.lines,
-            cost=dict(runtime.calibrate()),
+            cost=calibrated(),
             place=self._place,
             host=host(),
         )

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, Self, TypeVar
@@ -26,7 +25,7 @@ from .convert import Facts, now, to_profile
 from .part import read_part
 from .processes import limit_notes
 from .shown import Shown
-from .supported import require_gil
+from .supported import load_runtime
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,9 +42,7 @@ def install(*, lines: bool = True, only: tuple[str, ...] = (), on_built: Callabl
     probes to functions whose qualified name, or `module:name`, matches a pattern. A module that does not compile raises
     BuildError at its import. `on_built` is called when a module was built.
     """
-    require_gil()
-    # The runtime has to be there before the first probed module looks for it.
-    import_module("cyprof.probe._runtime")
+    load_runtime()  # it has to be there before the first probed module looks for it
     probes = ProbeOptions(lines=lines, only=only)
     chosen = {"lines": probes.lines, "only": list(probes.only), "without": list(probes.without)}
     _process.enter_context(kept_in_use())
@@ -101,11 +98,10 @@ class profile(Shown):  # lower case: used as `with cyprof.profile()` and `@cypro
     """
 
     def __init__(self, *, clock: Literal["auto", "exact", "sampled"] = "auto", lines: bool = True) -> None:
-        require_gil()
         self._clock = clock
         self._lines = lines
         self._started = ""
-        self._runtime = import_module("cyprof.probe._runtime")
+        self._runtime = load_runtime()
         self._cost: dict[str, float] = {}
 
     def __enter__(self) -> Self:

@@ -17,7 +17,6 @@
 static bool thread_begins;      /* a call that starts a thread is on its way: its state may be there at any event */
 static uint64_t newest_seen;    /* number of the newest thread state that was looked at; they count from 1 */
 static uint64_t first_number, hooked;   /* the newest when the recording began, and how many later ones have our hook */
-static PyObject *set_profile, *our_set_profile;     /* sys.setprofile as it was, and what stands in its place */
 static uint64_t lost_since_ns;  /* when a profiler of the program's was begun that we could not stand before; 0: never */
 
 /* Whether the frame begins, rather than going on after a yield or await: its first RESUME has argument 0. The hook fires at
@@ -85,12 +84,20 @@ static int regain_by_trace(PyObject *self, PyFrameObject *frame, int what, PyObj
     return 0;
 }
 
-/* cProfile is about to begin or end: the first event of a trace hook is where the thread comes back to us. */
-static void regain_soon(PyObject *callable) {
-    if (!PyCFunction_Check(callable) || !PyCFunction_GET_SELF(callable)) return;
-    PyTypeObject *type = Py_TYPE(PyCFunction_GET_SELF(callable));
+/* Whether a C function exchanges the hook of this thread: of cProfile, or sys.setprofile itself, which a program can have kept
+   from before the recording. */
+static bool exchanges_hook(PyObject *callable) {
+    PyObject *self = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : NULL;
+    if (!self || frames_is_setprofile(callable)) return false;
+    if (PyModule_Check(self)) return !strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "setprofile");
+    PyTypeObject *type = Py_TYPE(self);
     while (type && strcmp(type->tp_name, "_lsprof.Profiler")) type = type->tp_base;
-    if (!type) return;
+    return type != NULL;
+}
+
+/* The hook is about to be exchanged: the first event of a trace hook is where the thread comes back to us. */
+static void regain_soon(PyObject *callable) {
+    if (!exchanges_hook(callable)) return;
     PyThreadState *state = PyThreadState_Get();
     if (!state->c_tracefunc)
         PyEval_SetTrace(regain_by_trace, NULL);
@@ -99,10 +106,10 @@ static void regain_soon(PyObject *callable) {
 }
 
 /* In the place of sys.setprofile. */
-PyObject *frames_setprofile(PyObject *self, PyObject *function) {
+static PyObject *frames_setprofile(PyObject *self, PyObject *function) {
     (void)self;
     bool ours = PyThreadState_Get()->c_profilefunc == profile_hook;
-    PyObject *result = PyObject_CallOneArg(set_profile, function);
+    PyObject *result = frames_call_setprofile(function);
     if (!result || !is_recording()) return result;
     thread_state *thread = threads_current();
     Py_tracefunc before = next_profile(thread);
@@ -241,21 +248,13 @@ int frames_ask_for_lines(const cyp_function *function, PyObject *code) {
 
 int frames_init(PyObject *module) {
     (void)module;
-    PyObject *found = PySys_GetObject("setprofile");
-    if (!found || !PyCFunction_Check(found)) return -1;
-    set_profile = Py_NewRef(found);
-    /* The same name, text and module. */
-    static PyMethodDef method;
-    const PyCFunctionObject *function = (PyCFunctionObject *)found;
-    method = (PyMethodDef){"setprofile", frames_setprofile, METH_O, function->m_ml->ml_doc};
-    our_set_profile = PyCFunction_NewEx(&method, function->m_self, function->m_module);
-    return our_set_profile ? 0 : -1;
+    return frames_prepare_setprofile(frames_setprofile);
 }
 
 int frames_begin(void) {
     lost_since_ns = newest_seen = 0;
     thread_begins = false;
-    if (PySys_SetObject("setprofile", our_set_profile)) return -1;
+    if (frames_replace_setprofile()) return -1;
     hook_new_threads();
     regain_hook();      /* where a profiler of the program's is on */
     return 0;
@@ -273,7 +272,7 @@ void frames_end(void) {
         Py_XDECREF(object);
     }
     if (state->c_tracefunc == trace_hook) PyEval_SetTrace(NULL, NULL);
-    if (PySys_SetObject("setprofile", set_profile)) PyErr_WriteUnraisable(set_profile);
+    frames_restore_setprofile();
 }
 
 #endif /* Python 3.11 */

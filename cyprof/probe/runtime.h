@@ -263,6 +263,11 @@ void frames_enter(const cyp_function *function, bool resumed);
 void frames_leave(const cyp_function *function, bool raised);
 void frames_line(const cyp_function *function, PyFrameObject *frame, int line);
 int frames_enter_running(void);
+int frames_prepare_setprofile(PyCFunction function);
+int frames_replace_setprofile(void);
+void frames_restore_setprofile(void);
+bool frames_is_setprofile(const PyObject *callable);
+PyObject *frames_call_setprofile(PyObject *profiler);
 const cyp_function *frames_called_from_cython(PyObject *callable, PyObject *self);
 void frames_restart(void);              /* what is counted here begins anew */
 uint64_t frames_unseen(void);
