@@ -23,9 +23,9 @@ void frames_leave(const cyp_function *function, bool raised) {
     cyp_node *node = tree_innermost(thread, function, &caller);
     /* At the root `function` began before the thread's recording; the end of a C function may go unreported on 3.11. */
     for (; skipped && skipped != node; skipped = skipped->parent)
-        if (skipped->function && skipped->function->language != CYP_LANGUAGE_C) recording.stack_switched = true;
+        if (skipped->function && skipped->function->language != CYP_LANGUAGE_C) CYP_STORE(recording.stack_switched, true);
     if (!node) return;
-    if (raised && node != caller) node->raised++;
+    if (raised && node != caller) CYP_ADD(node->raised, 1);
     if (CYP_UNLIKELY(function->flags & CYP_NAMES_THREAD)) thread_news++;
     tree_leave(thread, node, caller);
 }

@@ -126,7 +126,7 @@ static void c_function_ended(const cyp_function *function, bool raised) {
         hook_new_threads();
         thread_begins = false;
     }
-    if (recording.lines && PyThreadState_Get()->c_tracefunc != trace_hook) recording.lines_lost = true;
+    if (recording.lines && PyThreadState_Get()->c_tracefunc != trace_hook) CYP_STORE(recording.lines_lost, true);
 }
 
 static int own_event(PyFrameObject *frame, int what, PyObject *arg) {
@@ -194,10 +194,10 @@ static int trace_hook(PyObject *self, PyFrameObject *frame, int what, PyObject *
 static void hook_state(PyThreadState *state) {
     if (!state->c_profilefunc) {
         if (_PyEval_SetProfile(state, profile_hook, NULL)) PyErr_WriteUnraisable(NULL);
-        else if (state->id > first_number) CYP_STORE(hooked, hooked + 1);
+        else if (state->id > first_number) CYP_ADD(hooked, 1);
     }
     if (!recording.lines || state->c_tracefunc == trace_hook) return;
-    if (state->c_tracefunc) recording.lines_lost = true;
+    if (state->c_tracefunc) CYP_STORE(recording.lines_lost, true);
     else if (_PyEval_SetTrace(state, trace_hook, NULL)) PyErr_WriteUnraisable(NULL);
 }
 
@@ -263,8 +263,8 @@ int frames_begin(void) {
 void frames_end(void) {
     PyThreadState *state = PyThreadState_Get();
     thread_state *thread = (thread_state *)current_thread;
-    if (lost_since_ns && state->c_profilefunc != profile_hook) recording.python_lost_ns = now_ns() - lost_since_ns;
-    if (recording.lines && state->c_tracefunc != trace_hook) recording.lines_lost = true;
+    if (lost_since_ns && state->c_profilefunc != profile_hook) CYP_STORE(recording.python_lost_ns, now_ns() - lost_since_ns);
+    if (recording.lines && state->c_tracefunc != trace_hook) CYP_STORE(recording.lines_lost, true);
     /* A profiler or tracer of the program's stays. */
     if (state->c_profilefunc == profile_hook) {
         PyObject *object = Py_XNewRef(state->c_profileobj);

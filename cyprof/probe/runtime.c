@@ -181,7 +181,7 @@ static PyObject *runtime_name_process(PyObject *self, PyObject *name) {
     (void)self;
     const char *text = PyUnicode_AsUTF8(name);
     if (!text) return NULL;
-    process_set_name(text);
+    process_change_name(text);
     process.name_looks = 0;
     Py_RETURN_NONE;
 }

@@ -59,7 +59,7 @@ typedef struct thread_state {
     int name_tries;
     unsigned news_seen;             /* thread_news when it last took notice of them */
     bool greenlets_joined;          /* its switches of greenlets are reported, or cannot be */
-    char name[128];                 /* read by the watcher at any time: at worst half of it is old; its last byte is always 0 */
+    char name[128];                 /* changed under registry_lock */
     char native_name[THREAD_NATIVE_NAME];   /* as the system has it; taken when the thread ends */
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
     int booking;
@@ -106,6 +106,24 @@ static inline uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * BILLION + (uint64_t)t.tv_nsec;
 }
 
+/* ThreadSanitizer does not see what modules do, which are built without it: it is told that a node was complete before a module
+   published it, and that who finds it as a thread's current one knows that. */
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#define NODE_COMPLETE(node) __tsan_release(node)
+#define NODE_FOUND(node) __tsan_acquire(node)
+#else
+#define NODE_COMPLETE(node) ((void)(node))
+#define NODE_FOUND(node) ((void)(node))
+#endif
+
+/* The current node of a thread, for others than its owner. */
+static inline cyp_node *thread_node(const thread_state *thread) {
+    cyp_node *node = __atomic_load_n(&thread->base.node, __ATOMIC_ACQUIRE);
+    NODE_FOUND(node);
+    return node;
+}
+
 static inline bool is_recording(void) { return __atomic_load_n(&recording.active, __ATOMIC_ACQUIRE); }
 
 /* tree.c */
@@ -134,7 +152,7 @@ thread_state *threads_attach(void);     /* creates the thread's state; NULL when
 /* The state of the calling thread; NULL when nothing is recorded. */
 static inline thread_state *threads_current(void) {
     thread_state *thread = (thread_state *)current_thread;
-    if (thread && thread->generation == recording.generation && CYP_LIKELY(thread->base.attention != CYP_STOPPED))
+    if (thread && thread->generation == recording.generation && CYP_LIKELY(CYP_LOAD(thread->base.attention) != CYP_STOPPED))
         return thread;
     return threads_attach();
 }
@@ -199,6 +217,7 @@ int process_init(void);
 bool process_set_folder(const char *path, bool children);
 bool process_keeps_parts(void);
 void process_set_name(const char *name);
+void process_change_name(const char *name);
 void process_begin(bool forked);
 bool process_checkpoint(int state);
 void process_checkpoint_when_due(void);
