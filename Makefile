@@ -42,7 +42,7 @@ bench: $(VENV)/.installed
 # The runtime under AddressSanitizer and UndefinedBehaviorSanitizer, then under ThreadSanitizer. SANITIZE_ARGS names some programs.
 sanitize: $(VENV)/.installed
 	$(BIN)/python tests/sanitize.py address $(SANITIZE_ARGS)
-	-$(BIN)/python tests/sanitize.py thread $(SANITIZE_ARGS)
+	$(BIN)/python tests/sanitize.py thread $(SANITIZE_ARGS)
 
 # Files that do harm are looked for, FUZZ_SECONDS for each kind; needs a Python that atheris has a wheel for.
 FUZZ_SECONDS ?= 60

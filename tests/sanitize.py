@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "tests" / "integration" / "programs"
 FLAGS = {"address": "-fsanitize=address,undefined", "thread": "-fsanitize=thread"}
 LIBRARIES = {"address": ("libasan.so", "libubsan.so"), "thread": ("libtsan.so",)}
-OURS = re.compile(r"^\s+#\d+ .*cyprof/probe/\w+\.[ch]:\d+", re.M)
+OURS = re.compile(r"^\s+#\d+ .*cyprof/probe/(\w+\.[ch]:\d+)", re.M)
 WAYS = (("--clock", "auto"), ("--lines", "--clock", "exact"))
 CHOSEN = ("sanitize_program.py", "run_flows.py", "run_kinds.py", "run_recursion.py", "run_shares.py")
 
@@ -74,6 +74,15 @@ def findings(kind: str, logs: Path) -> list[str]:
     return found
 
 
+def kinds(reports: list[str]) -> list[str]:
+    """One report of each kind, after their number. Those with the same first and last lines of the runtime are of one kind."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for report in reports:
+        lines = OURS.findall(report)
+        found.setdefault((lines[0], lines[-1]) if lines else (), []).append(report)
+    return [f"{len(same)} like this:\n{same[0]}" for same in found.values()]
+
+
 def main(kind: str, names: Sequence[str]) -> int:
     """Prints what was found and returns the exit code."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -96,7 +105,7 @@ def main(kind: str, names: Sequence[str]) -> int:
                 if done.returncode != codes[0]:
                     failed.append(f"{name} {' '.join(way)}: exit code {done.returncode}, {codes[0]} without it\n{done.stderr}")
         reports = findings(kind, logs)
-    for text in [*failed, *reports][:20]:
+    for text in [*failed, *kinds(reports)]:
         print(text)
     print(f"{kind} sanitizer: {len(reports)} findings in the runtime, {len(failed)} programs ended otherwise")
     return 1 if reports or failed else 0

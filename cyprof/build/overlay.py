@@ -232,6 +232,8 @@ class _Finder:
         spec = getattr(module, "__spec__", None)
         if type(getattr(spec, "loader", None)) is not ExtensionFileLoader:
             return False
+        if fullname in self.overlay.modules and not self.overlay.modules[fullname].loose:
+            return True
         parent = sys.modules.get(fullname.rpartition(".")[0])
         return self._find(fullname, getattr(parent, "__path__", None)) is not None
 

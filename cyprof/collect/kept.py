@@ -3,13 +3,13 @@ killed: the workers of a cluster."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from ..inside.recorder import write_info
 from ..model import Profile
 from ..target import host
 from .convert import Facts, now, to_profile
-from .live import PACKAGE, install, own_files
+from .live import PACKAGE, build_packages, install, own_files
 from .own import only_below
 from .processes import Leavings
+from .supported import calibrated, load_runtime
 from .unseen import some
 
 _FACTS = "facts"
@@ -42,18 +43,28 @@ class Session:
     clock: str = "auto"
     lines: bool = False
     only: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     threads: tuple[str, ...] = ()
 
     @property
+    def place(self) -> Path:
+        """Where the folder is on this machine, once a process records."""
+        return Path(tempfile.gettempdir()) / f"cyprof-{self.name}"
+
+    @property
     def folder(self) -> Path:
         """The folder on this machine, made if it is not there. Raises CollectError when another user has one of its name."""
-        folder = Path(tempfile.gettempdir()) / f"cyprof-{self.name}"
+        folder = self.place
         folder.mkdir(mode=0o700, exist_ok=True)
         about = folder.lstat()
         if about.st_uid != os.geteuid() or about.st_mode & 0o077 or not folder.is_dir() or folder.is_symlink():
             raise CollectError(f"{folder} is not this user's own.", "Set TMPDIR to a folder that is.")
         return folder
+
+    def begun_here(self) -> bool:
+        """Whether a process of this machine records in the session, for this user."""
+        return self.place.is_dir() and self.place.stat().st_uid == os.geteuid()
 
 
 class KeptRecording:
@@ -62,21 +73,27 @@ class KeptRecording:
     def __init__(self, session: Session, place: str) -> None:
         self._session = session
         self._place = place
-        self._runtime = import_module("cyprof.probe._runtime")
-        self._folder = session.folder / str(os.getpid())
+        self._runtime = load_runtime()
+        self._folder = session.place / str(os.getpid())
 
-    def begin(self) -> None:
-        """Has modules that are imported from now on built with probes, and begins to record. Raises CollectError where a
-        recording is going on."""
-        session, runtime = self._session, self._runtime
-        if runtime.recording():
+    def prepare(self) -> None:
+        """Has modules that are imported from now on built with probes. Raises CollectError where a recording is going on."""
+        if self._runtime.recording():
             raise CollectError(
                 "This process is recorded already.",
                 "cyprof run and the like record the workers of a LocalCluster by themselves: leave out one of both.",
             )
-        shutil.rmtree(self._folder, ignore_errors=True)
+        install(lines=self._session.lines, only=self._session.only, on_built=self._note)
+
+    def build_packages(self) -> None:
+        """Builds the session's packages, after `prepare`; on any thread. Raises BuildError and UsageError."""
+        build_packages(self._session.packages)
+
+    def begin(self) -> None:
+        """Begins to record."""
+        session, runtime = self._session, self._runtime
+        shutil.rmtree(session.folder / self._folder.name, ignore_errors=True)
         self._folder.mkdir(mode=0o700)
-        install(lines=session.lines, only=session.only, on_built=self._note)
         runtime.hide(f"{PACKAGE}/")
         facts = Facts(
             target=session.target,
@@ -85,7 +102,7 @@ class KeptRecording:
             started=now(),
             clock=session.clock,
             with_lines=session.lines,
-            cost=dict(runtime.calibrate()),
+            cost=calibrated(),
             place=self._place,
             host=host(),
         )
@@ -105,8 +122,12 @@ class KeptRecording:
 
 
 def own_recording(session: Session) -> Profile | None:
-    """What this process has recorded in the session, once; None when that is nothing."""
-    return _read(session, session.folder / str(os.getpid()))
+    """What this process has recorded in the session, once; None when that is nothing. The session's folder goes with the last
+    recording in it."""
+    found = _read(session, session.place / str(os.getpid()))
+    with contextlib.suppress(OSError):  # there are others in it, or one of them has removed it
+        session.place.rmdir()
+    return found
 
 
 def left_behind(session: Session) -> list[Profile]:

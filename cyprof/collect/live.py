@@ -9,23 +9,23 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, Self, TypeVar
 
 from ..build import overlay as finder
 from ..build import spare
+from ..build.around import build_named
 from ..build.cache import kept_in_use
 from ..build.overlay import Overlay
 from ..cython.hook import ProbeOptions
-from ..errors import BuildError, CollectError
+from ..errors import BuildError, CacheError, CollectError
 from .convert import Facts, now, to_profile
 from .part import read_part
 from .processes import limit_notes
 from .shown import Shown
-from .supported import require_gil
+from .supported import load_runtime
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,15 +42,32 @@ def install(*, lines: bool = True, only: tuple[str, ...] = (), on_built: Callabl
     probes to functions whose qualified name, or `module:name`, matches a pattern. A module that does not compile raises
     BuildError at its import. `on_built` is called when a module was built.
     """
-    require_gil()
-    # The runtime has to be there before the first probed module looks for it.
-    import_module("cyprof.probe._runtime")
+    load_runtime()  # it has to be there before the first probed module looks for it
     probes = ProbeOptions(lines=lines, only=only)
     chosen = {"lines": probes.lines, "only": list(probes.only), "without": list(probes.without)}
     _process.enter_context(kept_in_use())
     known = finder.current()
     overlay = known if known is not None and known.probes == chosen else Overlay({}, chosen)
     finder.install(overlay, build_missing=True, on_failure=_raise, on_built=on_built, spare=_spare)
+
+
+def build_packages(packages: Sequence[str]) -> None:
+    """Builds the projects that `packages` name, as NAME, NAME=PATH or PATH, with probes as `install` was told; what is imported
+    of them from then on has them. Takes as long as their compilers do. Raises BuildError and UsageError."""
+    overlay = finder.current()
+    assert overlay is not None
+    probes = ProbeOptions.from_json(overlay.probes)
+    for text in packages:
+        try:
+            project = build_named(text, probes, _silent)
+        except CacheError as error:
+            _spare(error.message)
+            project = build_named(text, probes, _silent)
+        overlay.add(project.overlay())
+
+
+def _silent(text: str) -> None:
+    """Progress nobody asked for."""
 
 
 def _spare(reason: str) -> str:
@@ -81,11 +98,10 @@ class profile(Shown):  # lower case: used as `with cyprof.profile()` and `@cypro
     """
 
     def __init__(self, *, clock: Literal["auto", "exact", "sampled"] = "auto", lines: bool = True) -> None:
-        require_gil()
         self._clock = clock
         self._lines = lines
         self._started = ""
-        self._runtime = import_module("cyprof.probe._runtime")
+        self._runtime = load_runtime()
         self._cost: dict[str, float] = {}
 
     def __enter__(self) -> Self:

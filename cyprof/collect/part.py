@@ -16,7 +16,7 @@ LINE_COLUMNS = ("line_node", "line_file", "line_line", "line_hits", "line_self_n
 _MAGIC = b"cyprof-part-1\n\n\0"
 _FOOT = (
     "nodes", "lines", "functions", "files", "threads", "wall_ns", "cpu_ns", "samples", "pid", "parent_pid", "started_ns",
-    "forked", "state", "python_lost_ns", "stack_switched", "lines_lost", "memory_lost", "paths_shared",
+    "forked", "state", "python_lost_ns", "stack_switched", "lines_lost", "memory_lost", "paths_shared", "unseen_entries",
 )  # fmt: skip
 _LANGUAGES = ("python", "cython", "c")
 
@@ -45,6 +45,7 @@ class Part:
     lines_lost: bool
     memory_lost: bool
     paths_shared: bool
+    unseen_entries: int
 
 
 class _Reader:
@@ -95,6 +96,7 @@ def read_part(data: bytes) -> Part:
         lines_lost=bool(foot["lines_lost"]),
         memory_lost=bool(foot["memory_lost"]),
         paths_shared=bool(foot["paths_shared"]),
+        unseen_entries=foot["unseen_entries"],
     )
 
 

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from .packages import add_projects, build_all
 from .part import UNKNOWN, WHOLE
 from .processes import Leavings, signal_name
 from .registry import Progress, Recording, RecordOptions, collector
-from .supported import require_gil
+from .supported import calibrated, require_gil
 
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 _ROOT = Path(__file__).resolve().parent.parent.parent
@@ -51,7 +50,7 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
     sources = find_sources(_Start(target), search_path)
     overlay, projects = build_all(sources, options.packages, probes, progress, search_path)
     progress(f"running {target.title}")
-    before = _calibrate()
+    before = calibrated()
     started = now()
     with _run_folder() as folder:
         launcher = os.getpid()
@@ -70,7 +69,7 @@ def _collect(target: Target, options: RecordOptions, progress: Progress) -> Reco
             started=started,
             clock=options.clock,
             with_lines=options.lines,
-            cost={name: max(cost, before[name]) for name, cost in _calibrate().items()},
+            cost={name: max(cost, before[name]) for name, cost in calibrated().items()},
             place=rank.title if rank else "",
             host=host() if rank else "",
         )
@@ -226,8 +225,3 @@ def _remark(exit_code: int, state: int) -> str:
     what = "crashed" if -exit_code in _CRASHES else "was ended"
     until = "up to then" if state != UNKNOWN else "up to a moment before"
     return f"The program {what} ({signal_name(-exit_code)}); the profile shows what it did {until}."
-
-
-def _calibrate() -> dict[str, float]:
-    cost = import_module("cyprof.probe._runtime").calibrate()
-    return {str(name): float(value) for name, value in cost.items()}

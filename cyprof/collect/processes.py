@@ -131,8 +131,14 @@ class Leavings:
 
 
 def limit_notes(parts: Iterable[Part]) -> Iterable[str]:
-    """Sentences on what was not recorded, or not apart, for want of memory."""
+    """Sentences on what was not recorded, or not apart."""
     parts = list(parts)
+    unseen = sum(part.unseen_entries for part in parts)
+    if unseen:
+        yield (
+            f"Threads made in C took Python's lock {'once' if unseen == 1 else f'{unseen:,} times'} where Python 3.11 tells "
+            "nobody: Python functions that they called then, if any, were not seen. Python 3.12 shows them."
+        )
     if any(part.memory_lost for part in parts):
         yield "The program ran out of memory: calls that were first made then are missing, their time is their callers'."
     if any(part.paths_shared for part in parts):

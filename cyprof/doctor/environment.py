@@ -211,7 +211,7 @@ def runtime() -> Check:
     """cyprof's own C runtime, which the probes report to."""
     try:
         module = import_module("cyprof.probe._runtime")
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:
         return Check(
             "Runtime", "bad", f"cyprof's C part cannot be loaded: {error}", _pip("--force-reinstall", "--no-deps", "cyprof")
         )

@@ -141,6 +141,7 @@ static const cyp_function *describe_c_function(PyCFunctionObject *callable) {
     cyp_function *function = functions_new(text ? text : "", callable->m_ml->ml_name, "", 0, CYP_KIND_BUILTIN, CYP_LANGUAGE_C);
     if (function && text && ends_process(text, function->name)) function->flags |= CYP_ENDS_PROCESS;
     if (function && !strcmp(function->name, "use_tool_id")) function->flags |= CYP_TAKES_TOOL;
+    if (function && !strncmp(function->name, "start_new", strlen("start_new"))) function->flags |= CYP_STARTS_THREAD;
     return function;
 }
 

@@ -115,7 +115,7 @@ static CYP_UNUSED void cyp_enter_callable(cyp_frame *frame, PyObject *callable, 
     frame->node = NULL;
     if (!cyp_rt) return;
     thread = cyp_known_thread();
-    if (!thread || thread->attention == CYP_STOPPED) return;
+    if (!thread || CYP_PEEK(thread->attention) == CYP_STOPPED) return;
     function = cyp_rt->c_function(callable, self);
     if (function) cyp_enter(frame, function, 0);
 }

@@ -47,7 +47,8 @@ void deaths_answer(void) {
 void deaths_begin(void) {
     struct sigaction ours = {.sa_sigaction = on_death, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigfillset(&ours.sa_mask);
-    asked = answered = 0;
+    __atomic_store_n(&asked, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&answered, 0, __ATOMIC_RELEASE);
     for (int i = 0; i < DEADLY; i++) {
         struct sigaction now;
         if (taken[i] || sigaction(deadly[i], NULL, &now)) continue;

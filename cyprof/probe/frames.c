@@ -23,9 +23,9 @@ void frames_leave(const cyp_function *function, bool raised) {
     cyp_node *node = tree_innermost(thread, function, &caller);
     /* At the root `function` began before the thread's recording; the end of a C function may go unreported on 3.11. */
     for (; skipped && skipped != node; skipped = skipped->parent)
-        if (skipped->function && skipped->function->language != CYP_LANGUAGE_C) recording.stack_switched = true;
+        if (skipped->function && skipped->function->language != CYP_LANGUAGE_C) CYP_STORE(recording.stack_switched, true);
     if (!node) return;
-    if (raised && node != caller) node->raised++;
+    if (raised && node != caller) CYP_ADD(node->raised, 1);
     if (CYP_UNLIKELY(function->flags & CYP_NAMES_THREAD)) thread_news++;
     tree_leave(thread, node, caller);
 }
@@ -72,3 +72,33 @@ int frames_enter_running(void) {
     Py_XDECREF(frames);
     return failed;
 }
+
+/* ---- sys.setprofile, in the place of which a function of ours stands during a recording */
+
+static PyObject *original, *stand_in;
+
+/* `function` gets the same name, text and module. A program, or what Python runs before one, may have put a function of its own
+   there, which then stays. */
+int frames_prepare_setprofile(PyCFunction function) {
+    PyObject *found = PySys_GetObject("setprofile");
+    if (!found || !PyCFunction_CheckExact(found)) return 0;
+    original = Py_NewRef(found);
+    static PyMethodDef method;
+    const PyCFunctionObject *described = (PyCFunctionObject *)found;
+    method = (PyMethodDef){"setprofile", function, METH_O, described->m_ml->ml_doc};
+    stand_in = PyCFunction_NewEx(&method, described->m_self, described->m_module);
+    return stand_in ? 0 : -1;
+}
+
+int frames_replace_setprofile(void) {
+    return stand_in && PySys_GetObject("setprofile") == original ? PySys_SetObject("setprofile", stand_in) : 0;
+}
+
+void frames_restore_setprofile(void) {
+    if (stand_in && PySys_GetObject("setprofile") == stand_in && PySys_SetObject("setprofile", original))
+        PyErr_WriteUnraisable(original);
+}
+
+bool frames_is_setprofile(const PyObject *callable) { return callable == stand_in; }
+
+PyObject *frames_call_setprofile(PyObject *profiler) { return PyObject_CallOneArg(original, profiler); }

@@ -10,7 +10,6 @@ static PyObject *module_methods;    /* the callbacks, by name, in our module */
 static long tool = -1;
 static long events_of_tool, line_event, jump_event, branch_event;
 static PyObject *disable;           /* sys.monitoring.DISABLE */
-static PyObject *set_profile, *our_set_profile;     /* sys.setprofile as it was, and what stands in its place */
 
 static const struct {
     const char *event, *callback;
@@ -69,7 +68,7 @@ static int skip_own_return(PyObject *self, PyFrameObject *frame, int what, PyObj
     PyThreadState *state = PyThreadState_Get();
     Py_tracefunc profiler = thread ? thread->next_profile : NULL;
     state->c_profilefunc = profiler;
-    return !profiler || (what == PyTrace_C_RETURN && arg == our_set_profile) ? 0 : profiler(self, frame, what, arg);
+    return !profiler || (what == PyTrace_C_RETURN && frames_is_setprofile(arg)) ? 0 : profiler(self, frame, what, arg);
 }
 
 /* In the place of sys.setprofile. */
@@ -77,7 +76,7 @@ static PyObject *setprofile(PyObject *self, PyObject *function) {
     (void)self;
     PyThreadState *state = PyThreadState_Get();
     bool first = !state->c_profilefunc;
-    PyObject *result = PyObject_CallOneArg(set_profile, function);
+    PyObject *result = frames_call_setprofile(function);
     thread_state *thread = result && first && state->c_profilefunc ? threads_current() : NULL;
     if (!thread) return result;
     thread->next_profile = state->c_profilefunc;
@@ -90,15 +89,11 @@ int frames_init(PyObject *module) {
     Py_XINCREF(monitoring);
     module_methods = module;
     disable = monitoring ? PyObject_GetAttrString(monitoring, "DISABLE") : NULL;
-    PyObject *found = PySys_GetObject("setprofile");
-    if (!disable || !found || !PyCFunction_Check(found)) return -1;
-    set_profile = Py_NewRef(found);
-    /* The same name, text and module. */
-    static PyMethodDef method;
-    const PyCFunctionObject *function = (PyCFunctionObject *)found;
-    method = (PyMethodDef){"setprofile", setprofile, METH_O, function->m_ml->ml_doc};
-    our_set_profile = PyCFunction_NewEx(&method, function->m_self, function->m_module);
-    return our_set_profile ? 0 : -1;
+    if (!disable) {
+        PyErr_SetString(PyExc_RuntimeError, "sys.monitoring was taken away or replaced");
+        return -1;
+    }
+    return frames_prepare_setprofile(setprofile);
 }
 
 static int listen(void) {
@@ -118,7 +113,7 @@ static int listen(void) {
     return call("set_events", "(ll)", tool, events_of_tool);
 }
 
-int frames_begin(void) { return PySys_SetObject("setprofile", our_set_profile) ? -1 : listen(); }
+int frames_begin(void) { return frames_replace_setprofile() ? -1 : listen(); }
 
 /* The program is about to take a tool id: if it is ours, we go out of the way to another. Where none is free we stay, as any
    tool would. */
@@ -141,10 +136,15 @@ void frames_end(void) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     if (call("set_events", "(li)", tool, 0) || call("free_tool_id", "(l)", tool)) PyErr_WriteUnraisable(monitoring);
-    if (PySys_SetObject("setprofile", set_profile)) PyErr_WriteUnraisable(set_profile);
+    frames_restore_setprofile();
     tool = -1;
     PyErr_Restore(type, value, traceback);
 }
+
+/* Every thread is seen. */
+const cyp_function *frames_called_from_cython(PyObject *callable, PyObject *self) { return callables_function(callable, self); }
+void frames_restart(void) {}
+uint64_t frames_unseen(void) { return 0; }
 
 /* The callbacks. Each gets (code, offset, ...) and answers None. */
 

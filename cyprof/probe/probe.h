@@ -7,8 +7,9 @@
  * a plain Python) each probe is one load and one branch.
  *
  * Ownership. A cyp_thread and its tree belong to one OS thread, which alone creates nodes, counts and moves `node`.
- * The watcher thread of the runtime reads `node`, `line` and `attention` at any time; these three are stored and loaded as
- * relaxed atomics, which is enough because nodes are complete before they are published and are not freed while the watcher runs.
+ * The watcher thread of the runtime reads `node`, `line`, `attention` and what is counted at any time; these are stored, and by
+ * others than their owner loaded, as relaxed atomics, which is enough because nodes are complete before they are published and are
+ * not freed while the watcher runs.
  */
 #ifndef CYP_PROBE_H
 #define CYP_PROBE_H
@@ -24,6 +25,16 @@
 #define CYP_UNUSED __attribute__((unused))
 #define CYP_LOAD(where) __atomic_load_n(&(where), __ATOMIC_RELAXED)
 #define CYP_STORE(where, value) __atomic_store_n(&(where), (value), __ATOMIC_RELAXED)
+/* Adds to a counter that this thread alone changes, and others read. No locked instruction; but gcc makes three instructions and a
+   register of an atomic load, an addition and an atomic store, so where there is one for it, it is written out. */
+#if defined(__x86_64__)
+  #define CYP_ADD(where, amount) __asm__("addq %1, %0" : "+m"(where) : "er"((uint64_t)(amount)) : "cc")
+#else
+  #define CYP_ADD(where, amount) CYP_STORE(where, (where) + (amount))
+#endif
+/* As CYP_LOAD of an int, for the quick path: gcc keeps the address for an atomic load in a register of its own, which is saved for
+   it on the stack; for a volatile one it does not. */
+#define CYP_PEEK(where) (*(const volatile int *)&(where))
 /* For a thread's current node: who reads it there (the watcher) finds in it what was written before. */
 #define CYP_PUBLISH(where, value) __atomic_store_n(&(where), (value), __ATOMIC_RELEASE)
 
@@ -38,7 +49,8 @@ enum {
     CYP_IMPORT_SYSTEM = 8,  /* entry into the import system, which is always sampled */
     CYP_ENDS_PROCESS = 16,  /* nothing of this process is left after it: os._exit, os.execv */
     CYP_TAKES_TOOL = 32,    /* sys.monitoring.use_tool_id */
-    CYP_NAMES_THREAD = 64   /* threading.Thread.name: a thread may have another name now */
+    CYP_NAMES_THREAD = 64,  /* threading.Thread.name: a thread may have another name now */
+    CYP_STARTS_THREAD = 128 /* _thread.start_new_thread */
 };
 
 /* cyp_thread.attention: why the quick path of a probe must not be taken. */
@@ -153,7 +165,7 @@ static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int
     cyp_node *parent, *child;
     if (CYP_UNLIKELY(!cyp_rt)) return;
     thread = cyp_known_thread();
-    if (CYP_UNLIKELY(!thread || thread->attention)) {
+    if (CYP_UNLIKELY(!thread || CYP_PEEK(thread->attention))) {
         *frame = cyp_rt->enter_slow(function, resumed);
         return;
     }
@@ -164,9 +176,9 @@ static inline void cyp_enter(cyp_frame *frame, const cyp_function *function, int
         if (!child) return;
     }
     if (resumed) {
-        child->resumes++;
+        CYP_ADD(child->resumes, 1);
     } else {
-        child->calls++;
+        CYP_ADD(child->calls, 1);
         if (function->line_count) CYP_STORE(child->line, 0);
     }
     frame->thread = thread;
@@ -180,7 +192,7 @@ static inline void cyp_leave(cyp_frame *frame) {
     if (CYP_UNLIKELY(!frame->node)) return;
     /* The current node differs from ours when someone left without saying so (a longjmp, a switched stack) or when
        another recording has begun meanwhile. */
-    if (CYP_UNLIKELY(thread->attention || thread->node != frame->node)) {
+    if (CYP_UNLIKELY(CYP_PEEK(thread->attention) || thread->node != frame->node)) {
         cyp_rt->leave_slow(*frame);
         return;
     }
@@ -189,14 +201,14 @@ static inline void cyp_leave(cyp_frame *frame) {
 
 /* The function is being left by an exception that its caller will see. */
 static inline void cyp_raised(cyp_frame *frame, int raised) {
-    if (raised && frame->node) frame->node->raised++;
+    if (raised && frame->node) CYP_ADD(frame->node->raised, 1);
 }
 
 /* A cpdef function found itself overridden and hands the call on: as its author reads it, it was not called. */
 static inline void cyp_dispatched(cyp_frame *frame) {
     if (!frame->node) return;
-    frame->node->calls--;
-    if (frame->thread->attention == CYP_EXACT) frame->node->exact_calls--;
+    CYP_ADD(frame->node->calls, -1);
+    if (CYP_PEEK(frame->thread->attention) == CYP_EXACT) CYP_ADD(frame->node->exact_calls, -1);
     cyp_leave(frame);
     frame->node = NULL;
 }
@@ -209,11 +221,11 @@ static inline void cyp_at_line(cyp_frame *frame, unsigned line, int count) {
        lines, puts their stores together and the work of the lines before and after them, where no line gets its own. */
     __asm__ volatile("" : "+r"(node));
     if (CYP_UNLIKELY(!node)) return;
-    if (CYP_UNLIKELY(frame->thread->attention)) {
+    if (CYP_UNLIKELY(CYP_PEEK(frame->thread->attention))) {
         cyp_rt->line_slow(*frame, line, count);
         return;
     }
-    if (count) node->lines[line].hits++;
+    if (count) CYP_ADD(node->lines[line].hits, 1);
     CYP_STORE(node->line, line);
 }
 

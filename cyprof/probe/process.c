@@ -38,6 +38,14 @@ void process_set_name(const char *name) {
     if (*name) process.name_looks = 0;
 }
 
+/* The same during a recording: the watcher may be writing the name down. */
+void process_change_name(const char *name) {
+    sigset_t signals;
+    registry_enter(&signals);
+    process_set_name(name);
+    registry_leave(&signals);
+}
+
 /* A recording begins in this process. */
 void process_begin(bool forked) {
     struct timespec now;
@@ -185,7 +193,7 @@ void process_look_for_name(void) {
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     /* A process that has only just been forked still has its parent's object. */
     bool own = parent && PyLong_Check(parent) && PyLong_AsLongLong(parent) == process.parent;
-    if (text && own) process_set_name(text);
+    if (text && own) process_change_name(text);
     PyErr_Clear();
     Py_XDECREF(name);
     Py_XDECREF(parent);

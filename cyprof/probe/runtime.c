@@ -9,7 +9,7 @@ static const cyp_runtime runtime_api = {
     .leave_slow = tree_leave_slow,
     .line_slow = tree_line_slow,
     .enter_worker = tree_enter_worker,
-    .c_function = callables_function,
+    .c_function = frames_called_from_cython,
     .attach_module = callables_attach_module,
 };
 /* The offset is known only at run time; a copy holds it, and that is what modules get. */
@@ -35,6 +35,8 @@ void recording_restart(void) {
     recording.python_lost_ns = 0;
     recording.stack_switched = recording.lines_lost = false;
     recording.memory_lost = recording.paths_shared = 0;
+    recording.worker_entries = 0;
+    frames_restart();
     recording.start_cpu_ns = (uint64_t)cpu.tv_sec * BILLION + (uint64_t)cpu.tv_nsec;
     recording.start_ns = now_ns();
 }
@@ -179,7 +181,7 @@ static PyObject *runtime_name_process(PyObject *self, PyObject *name) {
     (void)self;
     const char *text = PyUnicode_AsUTF8(name);
     if (!text) return NULL;
-    process_set_name(text);
+    process_change_name(text);
     process.name_looks = 0;
     Py_RETURN_NONE;
 }
@@ -227,8 +229,6 @@ typedef PyObject *fast_function(PyObject *, PyObject *const *, Py_ssize_t);
 #if PY_VERSION_HEX >= 0x030C0000
 extern fast_function frames_py_start, frames_py_resume, frames_py_return, frames_py_unwind, frames_c_call, frames_c_return,
     frames_c_raise, frames_line_event, frames_jump, frames_branch;
-#else
-extern fast_function frames_hook_thread;
 #endif
 
 static PyMethodDef methods[] = {
@@ -254,8 +254,6 @@ static PyMethodDef methods[] = {
     FAST("_line", frames_line_event),
     FAST("_jump", frames_jump),
     FAST("_branch", frames_branch),
-#else
-    FAST("_hook_thread", frames_hook_thread),
 #endif
     {NULL, NULL, 0, NULL},
 };

@@ -54,11 +54,12 @@ typedef struct thread_state {
     bool exact_allowed;
     bool muted;                     /* Python events are cyprof's own: it is asking a Python function something */
     Py_tracefunc next_profile;      /* the program's own profiler, to which events are handed on: on 3.11 all, later the first */
+    uint64_t next_profile_state;    /* the number of the Python thread state that it belongs to, on 3.11 */
     bool skips_return;              /* of Python 3.11: the next return of a C function is not handed on */
     int name_tries;
     unsigned news_seen;             /* thread_news when it last took notice of them */
     bool greenlets_joined;          /* its switches of greenlets are reported, or cannot be */
-    char name[128];                 /* read by the watcher at any time: at worst half of it is old; its last byte is always 0 */
+    char name[128];                 /* changed under registry_lock */
     char native_name[THREAD_NATIVE_NAME];   /* as the system has it; taken when the thread ends */
     /* Under booking: who books time on the current node (the owner while it reads the clock, else the watcher). */
     int booking;
@@ -89,6 +90,7 @@ typedef struct {
     bool lines_lost;                /* a tracer of the program's own has or took the place of ours (3.11); under the GIL */
     bool stack_switched;            /* a function was left that was not the current one */
     int memory_lost;                /* atomic, set by any thread: a call was not recorded for want of memory */
+    uint64_t worker_entries;        /* atomic, counted by any thread: how often one joined a team of OpenMP's */
     int paths_shared;               /* atomic, set by any thread: there were too many call paths to keep each apart */
 } recording_state;
 
@@ -102,6 +104,24 @@ static inline uint64_t now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * BILLION + (uint64_t)t.tv_nsec;
+}
+
+/* ThreadSanitizer does not see what modules do, which are built without it: it is told that a node was complete before a module
+   published it, and that who finds it as a thread's current one knows that. */
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#define NODE_COMPLETE(node) __tsan_release(node)
+#define NODE_FOUND(node) __tsan_acquire(node)
+#else
+#define NODE_COMPLETE(node) ((void)(node))
+#define NODE_FOUND(node) ((void)(node))
+#endif
+
+/* The current node of a thread, for others than its owner. */
+static inline cyp_node *thread_node(const thread_state *thread) {
+    cyp_node *node = __atomic_load_n(&thread->base.node, __ATOMIC_ACQUIRE);
+    NODE_FOUND(node);
+    return node;
 }
 
 static inline bool is_recording(void) { return __atomic_load_n(&recording.active, __ATOMIC_ACQUIRE); }
@@ -132,7 +152,7 @@ thread_state *threads_attach(void);     /* creates the thread's state; NULL when
 /* The state of the calling thread; NULL when nothing is recorded. */
 static inline thread_state *threads_current(void) {
     thread_state *thread = (thread_state *)current_thread;
-    if (thread && thread->generation == recording.generation && CYP_LIKELY(thread->base.attention != CYP_STOPPED))
+    if (thread && thread->generation == recording.generation && CYP_LIKELY(CYP_LOAD(thread->base.attention) != CYP_STOPPED))
         return thread;
     return threads_attach();
 }
@@ -197,6 +217,7 @@ int process_init(void);
 bool process_set_folder(const char *path, bool children);
 bool process_keeps_parts(void);
 void process_set_name(const char *name);
+void process_change_name(const char *name);
 void process_begin(bool forked);
 bool process_checkpoint(int state);
 void process_checkpoint_when_due(void);
@@ -261,6 +282,14 @@ void frames_enter(const cyp_function *function, bool resumed);
 void frames_leave(const cyp_function *function, bool raised);
 void frames_line(const cyp_function *function, PyFrameObject *frame, int line);
 int frames_enter_running(void);
+int frames_prepare_setprofile(PyCFunction function);
+int frames_replace_setprofile(void);
+void frames_restore_setprofile(void);
+bool frames_is_setprofile(const PyObject *callable);
+PyObject *frames_call_setprofile(PyObject *profiler);
+const cyp_function *frames_called_from_cython(PyObject *callable, PyObject *self);
+void frames_restart(void);              /* what is counted here begins anew */
+uint64_t frames_unseen(void);
 int frames_ask_for_lines(const cyp_function *function, PyObject *code);
 
 /* calibrate.c */

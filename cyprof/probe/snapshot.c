@@ -117,8 +117,9 @@ static long long parent_number(const cyp_node *node) {
 
 /* What a thread that reads the clock itself has not booked yet. */
 static long long unbooked(const writer *to, thread_state *thread, const cyp_node *node) {
-    if (thread->base.attention == CYP_STOPPED || CYP_LOAD(thread->base.node) != node) return 0;
-    return to->now > thread->booked_until_ns ? (long long)(to->now - thread->booked_until_ns) : 0;
+    if (CYP_LOAD(thread->base.attention) == CYP_STOPPED || CYP_LOAD(thread->base.node) != node) return 0;
+    uint64_t booked_until = CYP_LOAD(thread->booked_until_ns);
+    return to->now > booked_until ? (long long)(to->now - booked_until) : 0;
 }
 
 static void put_node(writer *to, cyp_node *node, thread_state *thread) {
@@ -126,9 +127,9 @@ static void put_node(writer *to, cyp_node *node, thread_state *thread) {
     long long call_line = above->lines && above->line_mask ? place_of(above->function, node->call_line).line : 0;
     node->number = (uint32_t)++to->node_count;
     const long long values[NODE_COLUMNS] = {
-        parent_number(node), number_of(&to->functions, node->function), thread->id, (long long)node->calls,
-        (long long)node->exact_calls, (long long)node->resumes, (long long)node->raised,
-        (long long)node->self_ns + unbooked(to, thread, node), (long long)node->wait_ns, call_line};
+        parent_number(node), number_of(&to->functions, node->function), thread->id, (long long)CYP_LOAD(node->calls),
+        (long long)CYP_LOAD(node->exact_calls), (long long)CYP_LOAD(node->resumes), (long long)CYP_LOAD(node->raised),
+        (long long)CYP_LOAD(node->self_ns) + unbooked(to, thread, node), (long long)node->wait_ns, call_line};
     if (values[1] < 0) to->failed = true;
     put_numbers(to, values, NODE_COLUMNS);
 }
@@ -138,11 +139,12 @@ static void put_lines(writer *to, cyp_node *node, thread_state *thread) {
     long long open = unbooked(to, thread, node);
     if (!node->lines || !node->number) return;
     for (int i = 0; i <= function->line_count; i++) {
-        long long own = (long long)node->lines[i].self_ns + (CYP_LOAD(node->line) == (uint32_t)i ? open : 0);
-        if (!node->lines[i].hits && !own) continue;
+        long long hits = (long long)CYP_LOAD(node->lines[i].hits);
+        long long own = (long long)CYP_LOAD(node->lines[i].self_ns) + (CYP_LOAD(node->line) == (uint32_t)i ? open : 0);
+        if (!hits && !own) continue;
         cyp_place place = place_of(function, (uint32_t)i);
         const long long values[LINE_COLUMNS] = {(long long)node->number - 1, number_of(&to->files, function->files[place.file]),
-                                                place.line, (long long)node->lines[i].hits, own};
+                                                place.line, hits, own};
         if (values[1] < 0) to->failed = true;
         put_numbers(to, values, LINE_COLUMNS);
         to->line_count++;
@@ -179,7 +181,7 @@ static void list_threads(writer *to) {
     for (thread_state *t = all_threads; t && !to->failed && found < count; t = t->next) list[found++] = t;
     for (int workers = 0; workers < 2; workers++)
         for (size_t i = found; i-- > 0;)
-            if (list[i]->generation == recording.generation && list[i]->worker == (workers == 1))
+            if (list[i]->generation == recording.generation && CYP_LOAD(list[i]->worker) == (workers == 1))
                 if (number_of(&to->threads, list[i]) < 0) to->failed = true;
     release(newest_first, size);
 }
@@ -224,8 +226,8 @@ static void put_foot(writer *to, uint64_t end_ns, int state) {
         to->node_count, to->line_count, (long long)to->functions.count, (long long)to->files.count,
         (long long)to->threads.count, (long long)(end_ns - recording.start_ns), (long long)(cpu_ns - recording.start_cpu_ns),
         (long long)recording.samples, process.pid, process.parent, (long long)process.started_ns, process.forked, state,
-        (long long)recording.python_lost_ns, recording.stack_switched, recording.lines_lost,
-        CYP_LOAD(recording.memory_lost), CYP_LOAD(recording.paths_shared)};
+        (long long)CYP_LOAD(recording.python_lost_ns), CYP_LOAD(recording.stack_switched), CYP_LOAD(recording.lines_lost),
+        CYP_LOAD(recording.memory_lost), CYP_LOAD(recording.paths_shared), (long long)frames_unseen()};
     put_text(to, process.name);
     put_numbers(to, values, sizeof values / sizeof *values);
 }

@@ -55,7 +55,12 @@ static bool find_name(thread_state *thread) {
     PyObject *found = active && ident && PyDict_Check(active) ? PyDict_GetItem(active, ident) : NULL;
     PyObject *name = found ? PyObject_GetAttrString(found, "_name") : NULL;
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    if (text) snprintf(thread->name, sizeof thread->name, "%s", text);
+    if (text && strcmp(text, thread->name)) {
+        sigset_t signals;
+        registry_enter(&signals);   /* the watcher may be writing it down */
+        snprintf(thread->name, sizeof thread->name, "%s", text);
+        registry_leave(&signals);
+    }
     PyErr_Clear();
     Py_XDECREF(name);
     Py_XDECREF(ident);

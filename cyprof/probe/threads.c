@@ -56,11 +56,11 @@ void thread_unlock_booking(thread_state *thread) { __atomic_store_n(&thread->boo
 /* Books the time since the last booking on the current node and line. The caller is the one whose turn it is (see
    thread_state.booking). */
 void thread_book(thread_state *thread, uint64_t now) {
-    cyp_node *node = CYP_LOAD(thread->base.node);
+    cyp_node *node = thread_node(thread);
     uint64_t elapsed = now > thread->booked_until_ns ? now - thread->booked_until_ns : 0;
-    thread->booked_until_ns = now;
-    node->self_ns += elapsed;
-    if (node->lines) node->lines[CYP_LOAD(node->line)].self_ns += elapsed;
+    CYP_STORE(thread->booked_until_ns, now);
+    CYP_ADD(node->self_ns, elapsed);
+    if (node->lines) CYP_ADD(node->lines[CYP_LOAD(node->line)].self_ns, elapsed);
 }
 
 uint64_t thread_cpu_ns(const thread_state *thread) {
@@ -152,7 +152,7 @@ static void end_thread(void *state) {
     if (is_recording() && thread->generation == recording.generation && thread->base.attention != CYP_STOPPED) {
         thread_lock_booking(thread);
         thread_book(thread, now_ns());
-        thread->base.attention = CYP_STOPPED;
+        CYP_STORE(thread->base.attention, CYP_STOPPED);
         thread_unlock_booking(thread);
         thread->end_ns = thread->booked_until_ns;
         thread->cpu_ns = thread_cpu_ns(thread) - thread->start_cpu_ns;

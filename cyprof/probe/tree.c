@@ -155,6 +155,7 @@ static cyp_node *new_child(thread_state *thread, cyp_node *parent, const cyp_fun
     child->depth = parent->depth + 1;
     child->last_child = &no_child;
     child->next_sibling = parent->first_child;
+    NODE_COMPLETE(child);
     /* Published complete: stop() may read the children of a running thread. */
     __atomic_store_n(&parent->first_child, child, __ATOMIC_RELEASE);
     parent->child_count++;
@@ -231,22 +232,22 @@ static cyp_node *count_call(thread_state *thread, const cyp_function *function, 
         child = tree_find_child(&thread->base, parent, function);
     if (!child) return NULL;
     if (resumed) {
-        child->resumes++;
+        CYP_ADD(child->resumes, 1);
     } else {
-        child->calls++;
+        CYP_ADD(child->calls, 1);
         CYP_STORE(child->line, 0);
     }
-    if (exact) child->exact_calls++;
+    if (exact) CYP_ADD(child->exact_calls, 1);
     CYP_PUBLISH(thread->base.node, child);
     return child;
 }
 
 /* Enters `function` on the current thread, timed as the thread is timed now. */
 cyp_node *tree_enter(thread_state *thread, const cyp_function *function, bool resumed) {
-    if (thread->base.attention != CYP_EXACT) return count_call(thread, function, resumed, false);
+    if (CYP_LOAD(thread->base.attention) != CYP_EXACT) return count_call(thread, function, resumed, false);
     book_exactly(thread);
-    cyp_node *node = count_call(thread, function, resumed, thread->base.attention == CYP_EXACT);
-    if (node && function->flags & CYP_IMPORT_SYSTEM && thread->base.attention == CYP_EXACT && recording.clock != CLOCK_EXACT_ONLY) {
+    cyp_node *node = count_call(thread, function, resumed, CYP_LOAD(thread->base.attention) == CYP_EXACT);
+    if (node && function->flags & CYP_IMPORT_SYSTEM && CYP_LOAD(thread->base.attention) == CYP_EXACT && recording.clock != CLOCK_EXACT_ONLY) {
         thread->paused_at = node;
         exact_to_sampled(thread);
     }
@@ -260,7 +261,7 @@ static bool is_above(const cyp_node *node, const cyp_node *wanted) {
 
 /* Leaves `node` for `parent`, and with it all that was left unseen below it. */
 void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent) {
-    if (thread->base.attention == CYP_EXACT) book_exactly(thread);
+    if (CYP_LOAD(thread->base.attention) == CYP_EXACT) book_exactly(thread);
     CYP_STORE(thread->base.node, parent);
     if (thread->paused_at == node) {
         thread->paused_at = NULL;
@@ -270,7 +271,7 @@ void tree_leave(thread_state *thread, cyp_node *node, cyp_node *parent) {
 
 /* Another stack goes on on this thread, at `to`. */
 void tree_switch(thread_state *thread, cyp_node *to) {
-    if (thread->base.attention == CYP_EXACT) book_exactly(thread);
+    if (CYP_LOAD(thread->base.attention) == CYP_EXACT) book_exactly(thread);
     CYP_PUBLISH(thread->base.node, to);
 }
 
@@ -322,7 +323,7 @@ cyp_frame tree_enter_slow(const cyp_function *function, int resumed) {
 
 /* Whether nothing is recorded of the thread. In a forked child this is where the recording may begin anew. */
 static bool is_stopped(const thread_state *thread) {
-    return thread->base.attention == CYP_STOPPED && !(process_fork_pending() && threads_current());
+    return CYP_LOAD(thread->base.attention) == CYP_STOPPED && !(process_fork_pending() && threads_current());
 }
 
 void tree_leave_slow(cyp_frame frame) {
@@ -331,7 +332,7 @@ void tree_leave_slow(cyp_frame frame) {
     /* A frame of an earlier recording, or one whose stack was switched away, is not on the path to the current node;
        its node must not be looked at, it may be gone. */
     bool found = is_above(thread->base.node, frame.node);
-    if (thread->base.node != frame.node) recording.stack_switched = true;
+    if (thread->base.node != frame.node) CYP_STORE(recording.stack_switched, true);
     if (!found) return;
     tree_leave(thread, frame.node, frame.parent);
 }
@@ -339,8 +340,8 @@ void tree_leave_slow(cyp_frame frame) {
 void tree_line_slow(cyp_frame frame, unsigned line, int count) {
     thread_state *thread = (thread_state *)frame.thread;
     if (is_stopped(thread) || !is_above(thread->base.node, frame.node)) return;
-    if (thread->base.attention == CYP_EXACT) book_exactly(thread);
-    if (count) frame.node->lines[line].hits++;
+    if (CYP_LOAD(thread->base.attention) == CYP_EXACT) book_exactly(thread);
+    if (count) CYP_ADD(frame.node->lines[line].hits, 1);
     CYP_STORE(frame.node->line, line);
 }
 
@@ -361,14 +362,15 @@ cyp_frame tree_enter_worker(cyp_frame owner, const cyp_function *function) {
     /* The owner works too; leaving this frame then leaves its own where it is. */
     cyp_frame frame = CYP_FRAME(owner.thread, owner.node, owner.node);
     if (!thread || &thread->base == owner.thread) return frame;
-    if (thread->base.node == &thread->root) thread->worker = true;
-    ((thread_state *)owner.thread)->has_workers = true;
+    if (thread->base.node == &thread->root) CYP_STORE(thread->worker, true);
+    CYP_STORE(((thread_state *)owner.thread)->has_workers, true);
+    __atomic_fetch_add(&recording.worker_entries, 1, __ATOMIC_RELAXED);
     frame = (cyp_frame)CYP_FRAME(&thread->base, node_of_worker(thread, owner.node, function), thread->base.node);
     if (!frame.node) return frame;
     thread_lock_booking(thread);
     thread_book(thread, now_ns());
     thread_unlock_booking(thread);
-    CYP_STORE(frame.node->line, owner.node->line);
+    CYP_STORE(frame.node->line, CYP_LOAD(owner.node->line));
     CYP_PUBLISH(thread->base.node, frame.node);
     return frame;
 }

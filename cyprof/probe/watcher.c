@@ -44,7 +44,7 @@ static void book_waiting(thread_state *thread, uint64_t now) {
     uint64_t taken_back = queued < thread->waits_ns ? queued : thread->waits_ns;
     uint64_t waited = off > queued - taken_back ? off - (queued - taken_back) : 0;
     if (taken_back) thread->waits_at->wait_ns -= taken_back;
-    cyp_node *node = CYP_LOAD(thread->base.node);
+    cyp_node *node = thread_node(thread);
     node->wait_ns += waited;
     /* What the queueing that is not known yet can be of: all since the thread last ran. */
     thread->waits_ns = waited + (queued || node != thread->waits_at ? 0 : thread->waits_ns);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
@@ -149,3 +150,78 @@ def test_lines_that_a_tracer_of_the_programs_own_hides_are_said(tmp_path: Path) 
     folder = write(tmp_path, {"prog.py": HEAD + "sys.settrace(lambda *_: None)\ng()\n"})
     assert cyprof(folder, "run", "--lines", "prog.py", "-o", "r.cyprof").code == 0
     assert [note for note in product.load(folder / "r.cyprof").notes if note.startswith("A tracer of the program's own")]
+
+
+WRAPPED = """
+import sys
+
+def wrapped(function):
+    return lambda *words: function(*words)
+
+for place, names in PLACES:
+    for name in names:
+        setattr(place, name, wrapped(getattr(place, name)))
+"""
+FUNCTIONS = {
+    "sys": 'PLACES = [(sys, ("setprofile", "settrace", "getprofile"))]',
+    "sys.monitoring": 'PLACES = [(sys.monitoring, ("use_tool_id", "free_tool_id", "register_callback", "set_events"))]',
+}
+
+
+def with_sitecustomize(folder: Path, text: str) -> dict[str, str]:
+    """The variables with which Python runs a text before each program."""
+    (folder / "site").mkdir()
+    (folder / "site" / "sitecustomize.py").write_text(f"import sys\n{text}\n")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "site"), os.environ.get("PYTHONPATH", "")]))}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS if sys.version_info >= (3, 12) else ["sys"])
+@pytest.mark.parametrize("program", ["sys.setprofile", "sys.settrace"])
+def test_functions_that_were_replaced_before_every_program(tmp_path: Path, name: str, program: str) -> None:
+    folder = write(tmp_path, {"prog.py": HEAD + PROGRAMS[program].replace('"f", "g", "<module>"', '"f", "g"')})
+    environ = with_sitecustomize(tmp_path, FUNCTIONS[name] + WRAPPED)
+    plain = python(folder, "prog.py", **environ)
+    done = cyprof(folder, "run", "prog.py", "-o", "r.cyprof", **environ)
+    assert (done.code, done.out) == (plain.code, plain.out), done.err
+    profile = product.load(folder / "r.cyprof")
+    assert (counts(profile)["g"], counts(profile)["f"]) == (2, 2)
+    assert not profile.notes
+
+
+def test_a_program_puts_a_function_of_its_own_in_the_place_of_sys_setprofile(tmp_path: Path) -> None:
+    """It stays there, and a profiler that is set without it is seen to as well."""
+    text = "known = sys.setprofile\ndef mine(f): known(f)\nsys.setprofile = mine\nfrom cyprof import profile\n"
+    folder = write(tmp_path, {"prog.py": HEAD + text + """
+events = []
+with profile(lines=False) as p:
+    assert sys.setprofile is mine
+    mine(lambda frame, event, arg: events.append(frame.f_code.co_name))
+    g()
+    known(None)
+    g()
+assert sys.setprofile is mine
+assert events.count("f") == 4, events  # len, too
+p.save("r.cyprof")
+"""})  # fmt: skip
+    done = python(folder, "prog.py")
+    assert done.code == 0, done.err
+    found = counts(product.load(folder / "r.cyprof"))
+    assert (found["g"], found["f"]) == (2, 2)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("del sys.monitoring", "sys.monitoring was taken away or replaced"),
+        ("sys.monitoring = object()", "sys.monitoring was taken away or replaced"),
+        ("for i in range(6): sys.monitoring.use_tool_id(i, 'mine')", "all six tool ids"),
+    ],
+)
+def test_a_python_that_lets_nobody_monitor_is_told_in_a_sentence(tmp_path: Path, text: str, why: str) -> None:
+    folder = write(tmp_path, {"prog.py": "print(1)\n"})
+    done = cyprof(folder, "run", "prog.py", "-o", "r.cyprof", **with_sitecustomize(tmp_path, text))
+    assert (done.code, done.out) == (4, "")
+    assert why in done.err
+    assert "sitecustomize" in done.err
+    assert "fault" not in done.err

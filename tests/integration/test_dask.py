@@ -11,6 +11,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from build_support import write
+from projects import BACKENDS
 
 import cyprof as product
 from cyprof.model import Profile
@@ -61,6 +63,10 @@ def deadly(n, marker):
             if calls >= n:
                 os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.05)
+
+def packaged(n):
+    from toy import kernel
+    return kernel.total(n)
 
 SETTINGS = dict(dashboard_address=None, threads_per_worker=2)
 """
@@ -151,6 +157,53 @@ def test_a_worker_that_is_killed_keeps_what_it_had(processes: tuple[Path, str]) 
     assert any("as by SIGKILL" in note for note in profile.notes)
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recordings of a cluster of one worker, which dies or leaves: `here`, where the client is on its machine; in `there` and
+    `left` the client looks for temporary files elsewhere, as if it were not."""
+    folder = tmp_path_factory.mktemp("alone")
+    run(
+        folder,
+        """
+import dask
+from distributed.scheduler import KilledWorker
+
+if __name__ == "__main__":
+    dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    with LocalCluster(n_workers=1, processes=True, **SETTINGS) as cluster, Client(cluster) as client:
+        for name in ("here", "there"):
+            with cyprof.dask.profile() as p:
+                try:
+                    client.submit(deadly, 1000, os.path.abspath(name), key=name).result()
+                except KilledWorker:
+                    pass
+            p.save(name + ".cyprof")
+            os.mkdir("elsewhere-" + name)
+            tempfile.tempdir = os.path.abspath("elsewhere-" + name)
+        client.wait_for_workers(1)
+        with cyprof.dask.profile() as p:
+            client.submit(task, 500).result()
+            client.retire_workers(workers=list(client.nthreads()))
+        p.save("left.cyprof")
+""",
+    )
+    return folder
+
+
+@pytest.mark.parametrize("name", ["here", "there"])
+def test_the_only_worker_of_a_machine_is_killed(alone: Path, name: str) -> None:
+    """Its recording is read by the client, or by the worker that its nanny starts next."""
+    profile = product.load(alone / f"{name}.cyprof")
+    assert calls(profile, "step") == 1000
+    assert any("as by SIGKILL" in note for note in profile.notes)
+
+
+def test_the_only_worker_of_a_machine_leaves(alone: Path) -> None:
+    profile = product.load(alone / "left.cyprof")
+    assert calls(profile, "step") == 500
+    assert profile.notes == []
+
+
 @pytest.mark.every_python
 def test_workers_that_are_threads_are_recorded_once(tmp_path: Path) -> None:
     """And not at all while the process is recorded already."""
@@ -176,6 +229,33 @@ if __name__ == "__main__":
     assert len(profile.members) == 1
     hits = {line.line: line.hits for line in profile.line_times if line.file.endswith("kern.pyx")}
     assert hits[10] == sum(range(100, 120))
+
+
+def test_packages_are_built_on_the_workers(tmp_path: Path) -> None:
+    """As --package builds them; one that is not there is the error of --package."""
+    checkout = tmp_path / "checkout"
+    write(checkout, BACKENDS["setuptools"])
+    run(
+        tmp_path,
+        """
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, processes=True, **SETTINGS) as cluster, Client(cluster) as client:
+        with cyprof.dask.profile(client, packages=("toy=" + os.path.abspath("checkout"),)) as p:
+            client.gather(client.map(packaged, [10, 5]))
+        p.save("packages.cyprof")
+        try:
+            with cyprof.dask.profile(client, packages=("nosuchpackage",)):
+                pass
+        except cyprof.errors.UsageError as error:
+            assert "nosuchpackage" in error.message
+        else:
+            raise AssertionError
+""",
+        PYTHONPATH=os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH", "")])),
+    )
+    profile = product.load(tmp_path / "packages.cyprof")
+    assert (calls(profile, "total"), calls(profile, "scaled")) == (2, 15)
+    assert not profile.unseen
 
 
 def test_a_folder_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
