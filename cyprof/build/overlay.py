@@ -14,11 +14,13 @@ from collections.abc import Callable, Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec, PathFinder
 from importlib.util import spec_from_file_location
 from types import ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from cyprof.build.demand import build_elsewhere
 from cyprof.build.locate import Folders, Found, python_owns
 from cyprof.errors import BuildError
+
+R = TypeVar("R")
 
 
 class Built(NamedTuple):
@@ -149,6 +151,15 @@ _loaded: dict[str, None] = {}
 _UNSAFE_HINT = "See who writes into the cache folder, then remove what is in it: cyprof cache clear"
 
 
+def _quietly(function: Callable[..., R], *args: object) -> R:
+    """What `function` returns. In a program that is recorded, none of what it calls is the program's."""
+    runtime = sys.modules.get("cyprof.probe._runtime")
+    if runtime is None:
+        return function(*args)
+    result: R = runtime.quietly(function, *args)
+    return result
+
+
 class _Loader(ExtensionFileLoader):
     """Loads the extension at `extension`; the module shows the path that it would have without cyprof. `on_failure` ends the
     program where the extension is not to be trusted."""
@@ -163,7 +174,7 @@ class _Loader(ExtensionFileLoader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module, with the names from `spec`."""
-        refusal = why_unsafe(self._extension)
+        refusal = _quietly(why_unsafe, self._extension)
         if refusal:
             self._on_failure(BuildError(refusal, _UNSAFE_HINT))
         # Cython fills __file__ and __path__ from the spec it is created with, and that spec must name the real file.
@@ -211,6 +222,9 @@ class _Finder:
         """The spec of a probed module, None for every other."""
         if fullname in self.before_import:
             self.before_import.pop(fullname)()
+        return _quietly(self._probed, fullname, path, target)
+
+    def _probed(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         built = self.overlay.modules.get(fullname)
         if built is not None and not built.loose:
             return self._by_name(fullname, built, path, target)

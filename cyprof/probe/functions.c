@@ -76,10 +76,9 @@ static int is_hidden(PyObject *file) {
 
 static int wants_lines(PyObject *file) {
     if (!recording.lines || !recording.wants_lines) return 0;
-    thread_state *thread = threads_current();
-    if (thread) thread->muted = true;
+    bool before = threads_mute(true);
     PyObject *answer = PyObject_CallOneArg(recording.wants_lines, file);
-    if (thread) thread->muted = false;
+    (void)threads_mute(before);
     int truth = answer ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
     return truth;

@@ -212,10 +212,9 @@ static int adapted_count;
 
 /* The program sees none of what is done to the arguments. */
 static PyObject *call_adapted(int which, PyObject *args, PyObject *keywords) {
-    thread_state *thread = threads_current();
-    if (thread) thread->muted = true;
+    bool before = threads_mute(true);
     PyObject *changed = PyObject_CallOneArg(adapted[which].adapt, args);
-    if (thread) thread->muted = false;
+    (void)threads_mute(before);
     PyObject *result = changed ? PyObject_Call(adapted[which].original, changed, keywords) : NULL;
     Py_XDECREF(changed);
     return result;

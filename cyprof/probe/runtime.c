@@ -186,6 +186,21 @@ static PyObject *runtime_name_process(PyObject *self, PyObject *name) {
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(quietly_doc, "quietly(function, *args)\n\nReturns function(*args), which is work of cyprof's own: what it calls on this "
+"thread, and is no probed function, is none of the program's calls.");
+static PyObject *runtime_quietly(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    (void)self;
+    if (count < 1) {
+        PyErr_SetString(PyExc_TypeError, "quietly() takes a function");
+        return NULL;
+    }
+    (void)threads_current();
+    bool before = threads_mute(true);
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, NULL);
+    (void)threads_mute(before);
+    return result;
+}
+
 PyDoc_STRVAR(expect_doc, "expect_greenlets()\n\nThe program is about to import greenlet, or has it already.");
 
 static double above(double with, double without) { return with > without ? with - without : 0; }
@@ -243,6 +258,7 @@ static PyMethodDef methods[] = {
     {"expect_greenlets", greenlets_expect, METH_NOARGS, expect_doc},
     {"_greenlet_switched", greenlets_switched, METH_VARARGS, NULL},
     {"_always", runtime_always, METH_O, NULL},
+    {"quietly", (PyCFunction)(void (*)(void))runtime_quietly, METH_FASTCALL, quietly_doc},
 #if PY_VERSION_HEX >= 0x030C0000
     FAST("_py_start", frames_py_start),
     FAST("_py_resume", frames_py_resume),

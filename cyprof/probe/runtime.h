@@ -52,7 +52,7 @@ typedef struct thread_state {
     uint64_t clock_reads;
     const cyp_node *paused_at;      /* exact timing is off until this node is left: the import system */
     bool exact_allowed;
-    bool muted;                     /* Python events are cyprof's own: it is asking a Python function something */
+    bool muted;                     /* Python events are of cyprof's own work: see threads_mute() */
     Py_tracefunc next_profile;      /* the program's own profiler, to which events are handed on: on 3.11 all, later the first */
     uint64_t next_profile_state;    /* the number of the Python thread state that it belongs to, on 3.11 */
     bool skips_return;              /* of Python 3.11: the next return of a C function is not handed on */
@@ -171,6 +171,14 @@ void thread_lock_booking(thread_state *thread);
 void thread_unlock_booking(thread_state *thread);
 bool thread_owns_schedstat(const thread_state *thread);
 uint64_t thread_cpu_ns(const thread_state *thread);
+
+/* Says whether what this thread does from now on is cyprof's own work, and returns what held before. */
+static inline bool threads_mute(bool muted) {
+    thread_state *thread = (thread_state *)current_thread;
+    bool before = thread && thread->muted;
+    if (thread) thread->muted = muted;
+    return before;
+}
 
 /* Whether the events of this thread are a program's. */
 static inline bool threads_listening(void) {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 from recording import Recording, record
 
@@ -140,3 +143,10 @@ def test_self_times_fill_the_run(flows: Recording) -> None:
 
 def test_stdout_is_the_programs_alone(kinds: Recording) -> None:
     assert kinds.stdout == "3\n" or kinds.stdout == "4\n"
+
+
+def test_what_cyprof_does_to_find_a_module_is_no_call_of_the_program(tmp_path: Path) -> None:
+    recording = record(tmp_path, "run_imports.py", lines=False)
+    calls = Counter({f["name"]: f["calls"] for f in recording.data["functions"] if f["module"] in ("posixpath", "posix")})
+    assert (calls["realpath"], calls["getuid"], calls["isdir"]) == (3, 0, 0)
+    assert len([f for f in recording.data["functions"] if f["kind"] == "module" and f["file"].endswith(".pyx")]) == 2
