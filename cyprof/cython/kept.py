@@ -1,5 +1,5 @@
 """Lines of the source that Cython loses before it writes any code: tests whose outcome it knows, beginnings of assignments, a
-`pass` beside other statements.
+`pass` beside other statements, expressions without effect (`...`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ def install() -> None:
     # The parser is compiled, and looks the class up in its module each time.
     Nodes.PassStatNode = _dropped_nodes(Nodes.PassStatNode)
     wrap_method(ParseTreeTransforms.PostParse, "_visit_assignment_node", _assignment)
+    for cls in (Optimize.ConstantFolding, Optimize.OptimizeBuiltinCalls):
+        wrap_method(cls, "visit_ExprStatNode", _expression)
     wrap_method(Optimize.ConstantFolding, "visit_IfStatNode", _if)
     for name in ("visit_AssertStatNode", "visit_ForInStatNode", "visit_WhileStatNode"):
         # Cython leaves out assertions from 3.3 on.
@@ -58,6 +60,11 @@ def _assignment(original: Any, transform: Any, node: Any, parts: list[Any]) -> A
         if isinstance(below, Nodes.AssignmentNode):
             below.pos = begin
     return written
+
+
+def _expression(original: Any, transform: Any, node: Any) -> Any:
+    """An expression that does nothing is left out."""
+    return original(transform, node) or _after([node.pos], None)
 
 
 def _folded(original: Any, transform: Any, node: Any) -> Any:

@@ -17,38 +17,54 @@ def install(statements: Statements) -> None:
     """Patches the loop nodes of Cython in this process."""
     from Cython.Compiler import Nodes, UtilNodes
 
-    def loop(cls: Any, parts: Callable[[Any], dict[str, Any]], first: bool = False) -> None:
+    def loop(cls: Any, parts: Callable[[Any], dict[str, Any]]) -> None:
         def patch(original: Any, node: Any, code: Any) -> None:
             with statements.opened(node, code) as counts:
                 if not counts:
                     original(node, code)
                     return
-                mark_line(code, node.pos, first and not getattr(node, "cyprof_reached", False))
+                mark_line(code, node.pos, _is_reached_first(node) and not getattr(node, "cyprof_reached", False))
                 with replaced(node, **parts(node)):
                     original(node, code)
 
         wrap_method(cls, "generate_execution_code", patch)
 
-    for cls in (Nodes._ForInStatNode, Nodes.ForFromStatNode):
-        loop(cls, lambda node: {"body": _Body(node.body, node.pos)}, first=True)
+    def mark_before(node: Any, code: Any) -> None:
+        if not getattr(node, "cyprof_reached", False):
+            mark_line(code, node.pos, True)
+            node.cyprof_reached = True
 
     def bound(original: Any, node: Any, code: Any) -> None:
-        """A bound of a `range` that Python computes, which Cython does before the loop."""
-        below = node.body
-        while isinstance(below, UtilNodes.LetNode):
-            below = below.body
-        if not isinstance(below, (Nodes._ForInStatNode, Nodes.ForFromStatNode)):
+        found = _loop_of_bound(node)
+        if found is None:
             original(node, code)
             return
-        with statements.opened(below, code) as counts:
-            if counts and not getattr(below, "cyprof_reached", False):
-                mark_line(code, below.pos, True)
-                below.cyprof_reached = True
+        with statements.opened(found, code) as counts:
+            if counts:
+                mark_before(found, code)
             original(node, code)
 
-    wrap_method(UtilNodes.LetNode, "setup_temp_expr", bound)
+    def temporaries(original: Any, node: Any, code: Any) -> None:
+        found = _loop_over_dict(node)
+        if found is not None:
+            with statements.opened(found, code) as counts:
+                if counts:
+                    mark_before(found, code)
+        original(node, code)
+
+    for cls in (Nodes._ForInStatNode, Nodes.ForFromStatNode):
+        loop(cls, _for)
     loop(Nodes.ParallelRangeNode, lambda node: {"body": _counted(node), "else_clause": _last_test(node)})
     loop(Nodes.WhileStatNode, _while)
+    wrap_method(UtilNodes.LetNode, "setup_temp_expr", bound)
+    wrap_method(UtilNodes.TempsBlockNode, "generate_execution_code", temporaries)
+
+
+def _is_reached_first(node: Any) -> bool:
+    """Whether the line of a loop is reached before its first round, whatever that tests."""
+    from Cython.Compiler import Nodes
+
+    return isinstance(node, (Nodes._ForInStatNode, Nodes.ForFromStatNode)) or _has_no_condition(node)
 
 
 def _counted(node: Any) -> Any:
@@ -64,12 +80,40 @@ def _last_test(node: Any) -> Any:
     return Before(clause, lambda code: mark_line(code, node.pos, True))
 
 
+def _for(node: Any) -> dict[str, Any]:
+    return {"body": _Body(node.body, node.pos)}
+
+
+def _loop_of_bound(node: Any) -> Any:
+    """The loop of a `range` with a bound that Python computes, which Cython does before the loop; else None."""
+    from Cython.Compiler import Nodes, UtilNodes
+
+    below = node.body
+    while isinstance(below, UtilNodes.LetNode):
+        below = below.body
+    return below if isinstance(below, (Nodes._ForInStatNode, Nodes.ForFromStatNode)) else None
+
+
+def _loop_over_dict(node: Any) -> Any:
+    """The loop over a dict or set, which Cython gets hold of before the loop; else None."""
+    from Cython.Compiler import Nodes
+
+    last = (getattr(node.body, "stats", None) or [None])[-1]
+    return last if isinstance(last, Nodes.WhileStatNode) and _has_no_condition(last) else None
+
+
+def _has_no_condition(node: Any) -> bool:
+    """Whether the loop was made of a `for`, and is left from its body, or is a `while True`."""
+    return getattr(node, "condition", node) is None
+
+
 def _while(node: Any) -> dict[str, Any]:
     from Cython.Compiler import UtilNodes
 
-    # A loop that Cython made of a `for` has no condition, or a flag, and is left from its body.
-    if node.condition is None or isinstance(node.condition, UtilNodes.ResultRefNode):
-        return {"body": _counted(node)}
+    if _has_no_condition(node):
+        return _for(node)
+    if isinstance(node.condition, UtilNodes.ResultRefNode):
+        return {"body": _counted(node)}  # made of a `for`: a flag, and left from its body
     return {"condition": _Condition(node.condition, node.pos)}
 
 

@@ -59,6 +59,12 @@ s.empty()
 list(s.generator_passing())
 s.Passing().get()
 s.passing(4)
+sketch = s.Sketch()
+sketch.size(), sketch.wide(), sketch.told()
+s.without_effect(1, None)
+for raising in (s.raising_items, s.raising_keys, s.raising_enumerate):
+    with contextlib.suppress(TypeError, AttributeError):
+        raising(None)
 for value in (1, 3, [1], [1, 2], {"k": 1}, "text", 5.5):
     s.matched(value)
 for n in (1, 2, 3):

@@ -414,6 +414,36 @@ def passing(int n):
     pass
 
 
+class Sketch:
+    def size(self): ...  # hits 2
+
+    def wide(self):
+        ...  # hits 1
+
+    def told(self):
+        """A docstring is no statement."""
+        ...  # hits 1
+
+
+def without_effect(int n, x):
+    n  # hits 1
+    x  # hits 1
+    ...  # hits 1
+    3  # hits 1
+    "text"  # hits 1
+    None  # hits 1
+    print() if 0 else None  # hits 1
+    n if n else 2  # hits 1
+    (1, 2)  # hits 1
+    n + 1  # hits 1
+    x.y if x else 4  # hits 1
+    for i in range(3):  # hits 4
+        ...  # hits 3
+    if n:  # hits 1
+        x  # hits 1
+    return n  # hits 1
+
+
 def matched(value):
     match value:  # hits 7
         case 1:  # hits 7
@@ -473,3 +503,20 @@ def delegating(n):
     yield from range(n)  # hits 1
     value = yield n  # hits 1
     return value  # hits 1
+
+
+def raising_items(dict d):
+    for key, value in d.items():  # hits 1
+        pass
+
+
+def raising_keys(d):
+    for key in d.keys():  # hits 1
+        pass
+    for key in sorted(d):
+        pass
+
+
+def raising_enumerate(d):
+    for i, key in enumerate(d):  # hits 1
+        pass
