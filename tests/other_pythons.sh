@@ -13,5 +13,5 @@ for python in $(sh tests/pythons.sh); do
     "$venv/bin/python" -m pip install --quiet --upgrade --force-reinstall --no-deps .
     "$venv/bin/python" -m pip install --quiet '.[test]'
     "$venv/bin/python" -m pip install --quiet --no-deps "$2"
-    "$venv/bin/pytest" -n 2 --dist loadfile -m every_python
+    "$venv/bin/pytest" -n 2 --dist loadfile --no-loadscope-reorder -m every_python
 done

@@ -73,15 +73,16 @@ def test_cprofile_counts_every_kind_exactly(kinds: subprocess.CompletedProcess[s
         "kinds.pyx:63(Derived.size)": "1",
         "kinds.pyx:68(Plain.method)": "1",
         "kinds.pyx:69(Plain.method.<locals>.<lambda>)": "1",
-        "kinds.pyx:78(bound)": "1",
-        "kinds.pyx:83(make_scaler)": "1",
-        "kinds.pyx:84(make_scaler.<locals>.scale)": "4",
-        "kinds.pyx:90(one_line)": "5",
-        "kinds.pyx:93(factorial)": "6/1",
-        "kinds.pyx:101(main)": "1",
-        "kinds.pyx:128(decided[int])": "1",
-        "kinds.pyx:128(decided[double])": "1",
-        "kinds.pyx:147(assigned_below)": "1",
+        "kinds.pyx:74(Plain.Nested.Deeper.deep)": "1",
+        "kinds.pyx:83(bound)": "1",
+        "kinds.pyx:88(make_scaler)": "1",
+        "kinds.pyx:89(make_scaler.<locals>.scale)": "4",
+        "kinds.pyx:95(one_line)": "5",
+        "kinds.pyx:98(factorial)": "6/1",
+        "kinds.pyx:106(main)": "1",
+        "kinds.pyx:133(decided[int])": "1",
+        "kinds.pyx:133(decided[double])": "1",
+        "kinds.pyx:152(assigned_below)": "1",
     }
 
 
@@ -97,7 +98,7 @@ def test_what_cprofile_cannot_see_is_said_in_one_sentence(kinds: subprocess.Comp
 def test_line_profiler_hits_are_exact(folder: Path) -> None:
     cyprof(folder, *LINES, "run_kinds.py", "-o", "kinds.lprof", "--", "errors.txt")
     found = hits(folder / "kinds.lprof")
-    wanted = {19: 1, 23: 3, 25: 2, 41: 4, 56: 1, 59: 3, 64: 1, 70: 1, 80: 1, 84: 1, 87: 1, 102: 1, 117: 5}
+    wanted = {19: 1, 23: 3, 25: 2, 41: 4, 56: 1, 59: 3, 64: 1, 70: 1, 85: 1, 89: 1, 92: 1, 107: 1, 122: 5}
     assert {line: found.get(("kinds.pyx", line)) for line in wanted} == wanted
     assert found.get(("kinds.pyx", 24)) == (1 if OLD else None), "a line that raises"
     assert found["run_kinds.py", 8] == 1
