@@ -16,9 +16,9 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
@@ -77,11 +77,13 @@ def main() -> int:
     parser.add_argument("tests", nargs="*", default=TESTS, metavar="TEST", help=f"by default {', '.join(TESTS)}")
     parser.add_argument("--limit", type=float, default=1800, metavar="SECONDS", help="of a module's run (default: 1800)")
     options = parser.parse_args()
-    if find_spec("test.support") is None:
-        raise SystemExit("This Python was installed without its own tests: take one built from CPython's sources.")
     # What starts this in the background may have Ctrl-C ignored, and some of the tests wait for one.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tests = [test for test in options.tests if test != "test_monitoring" or sys.version_info >= (3, 12)]
+    there = Path(sysconfig.get_path("stdlib")) / "test"
+    missing = [test for test in tests if not (there / f"{test}.py").exists() and not (there / test).is_dir()]
+    if missing:
+        raise SystemExit(f"This Python has no {', '.join(missing)}: take one that was installed with its own tests.")
     plain: dict[str, str] = {}
     ours: dict[str, str] = {}
     known: set[str] = set()

@@ -57,9 +57,12 @@ def without(sources: Sequence[Source], projects: Sequence[BuiltProject]) -> list
 
 def _projects_known(sources: Sequence[Source], probes: ProbeOptions, progress: Progress) -> list[BuiltProject]:
     """The projects around sources that an earlier run could not build loose."""
-    built = []
+    built: list[BuiltProject] = []
+    found = _by_project(sources)
+    if not found:
+        return built  # a program without any needs no cache
     cache = Cache.open()
-    for folder, inside in _by_project(sources).items():
+    for folder, inside in found.items():
         reason = reasons.recall(cache, folder, inside)
         if reason is not None:
             try:

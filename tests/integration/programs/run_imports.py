@@ -1,7 +1,8 @@
 import os.path
 
-import loops  # noqa: F401
-import recursion  # noqa: F401
+import loops
+import recursion
 
 for _ in range(3):
     os.path.realpath(os.sep)
+print(loops.__name__, recursion.__name__)
